@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <norite/buffer.hpp>
+#include <norite/encoder.hpp>
+#include <norite/kernel_registry.hpp>
+#include <norite/pool.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace norite {
+
+namespace core {
+class DeviceState;
+}
+
+struct DeviceLimits {
+  int64_t max_buffer_bytes = 0;
+  int64_t max_threads_per_group = 0;
+  int64_t max_group_memory_bytes = 0;
+};
+
+struct DeviceInfo {
+  std::string id;       ///< what Device::open takes: "cpu", "null"
+  std::string backend;  ///< "cpu", "null"
+  std::string name;     ///< the hardware's own name
+  std::string details;  ///< one line for people: SIMD level, threads
+  int64_t memory_bytes = 0;
+  bool computes = true;  ///< false for null, which records dispatches and computes nothing
+  int threads = 0;       ///< host threads that run kernels; 0 where that means nothing
+  DeviceLimits limits;
+};
+
+struct DeviceOptions {
+  /// CPU: how many threads run kernels. 0 asks NORITE_NUM_THREADS, else takes every core.
+  int threads = 0;
+  /// CPU: a SIMD level of cpu_targets() instead of the best one. Empty asks NORITE_CPU_TARGET.
+  std::string cpu_target = {};
+};
+
+/// A handle on an opened device; copies refer to the same one. May be shared between threads.
+class NORITE_API Device {
+ public:
+  /// Opens a device by id. An empty id asks NORITE_DEVICE, else takes the best device here.
+  [[nodiscard]] static Result<Device> open(std::string_view id = {},
+                                           const DeviceOptions& options = {});
+  /// Every device that open() could give, the best first.
+  [[nodiscard]] static std::vector<DeviceInfo> list();
+  /// SIMD levels of the CPU backend that this machine can run, the best first.
+  [[nodiscard]] static std::vector<std::string> cpu_targets();
+
+  [[nodiscard]] const DeviceInfo& info() const noexcept;
+
+  /// A new buffer, every byte zero. Rank 0 is one element; a zero extent is refused.
+  [[nodiscard]] Result<Buffer> empty(DType dtype, const Shape& shape) const;
+  /// Starts an empty list of dispatches.
+  [[nodiscard]] Encoder encoder(const EncoderOptions& options = {}) const;
+  /// The device's kernels, built-in and registered.
+  [[nodiscard]] KernelRegistry& registry() const noexcept;
+  /// The pool that operations take their scratch memory from.
+  [[nodiscard]] Pool& pool() const noexcept;
+
+  /// Waits for what was submitted, then refuses further work: failed_precondition. Buffers stay
+  /// readable until they are dropped.
+  void close() const;
+
+  [[nodiscard]] const std::shared_ptr<core::DeviceState>& state() const noexcept { return state_; }
+
+ private:
+  friend class core::DeviceState;
+  explicit Device(std::shared_ptr<core::DeviceState> state) noexcept : state_(std::move(state)) {}
+  std::shared_ptr<core::DeviceState> state_;
+};
+
+}  // namespace norite

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <norite/error.hpp>
+#include <norite/native_kernel.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace norite {
+
+namespace core {
+class Backend;
+class PipelineState;
+}  // namespace core
+
+/// Macros that a kernel's text is compiled with; the order of writing does not matter.
+using Specialisation = std::map<std::string, std::string, std::less<>>;
+
+/// Which kernel, in which form. A struct rather than a glued string, so that no two ever collide.
+struct KernelId {
+  std::string name;                    ///< as registered
+  Specialisation specialisation = {};  ///< empty for native kernels
+
+  friend auto operator<=>(const KernelId&, const KernelId&) = default;
+};
+
+/// A kernel ready to dispatch on one device. Copies refer to the same one.
+class NORITE_API Pipeline {
+ public:
+  Pipeline() = default;
+  explicit Pipeline(std::shared_ptr<const core::PipelineState> state) noexcept
+      : state_(std::move(state)) {}
+
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+  [[nodiscard]] const std::string& name() const noexcept;
+  /// What the kernel takes, by position. Every dispatch is checked against it.
+  [[nodiscard]] const std::vector<Parameter>& parameters() const noexcept;
+
+  [[nodiscard]] const core::PipelineState* state() const noexcept { return state_.get(); }
+  [[nodiscard]] const std::shared_ptr<const core::PipelineState>& shared_state() const noexcept {
+    return state_;
+  }
+
+ private:
+  std::shared_ptr<const core::PipelineState> state_;
+};
+
+/// The kernels of one device: built-in ones and the user's. Compiles at first use, once even when
+/// many threads ask at the same time. May be shared between threads.
+class NORITE_API KernelRegistry {
+ public:
+  explicit KernelRegistry(std::shared_ptr<core::Backend> backend);
+  ~KernelRegistry();
+  KernelRegistry(const KernelRegistry&) = delete;
+  KernelRegistry& operator=(const KernelRegistry&) = delete;
+
+  /// Registers a kernel's text (Metal Shading Language); `name` is its entry point. Nothing is
+  /// compiled yet. Errors: already_exists, invalid_argument (empty name or text).
+  [[nodiscard]] Result<void> register_source(std::string name, std::string text);
+  /// Registers a kernel written in C++, for devices that run host code. Errors: already_exists,
+  /// invalid_argument (no name, no function), unsupported (the device runs no host code).
+  [[nodiscard]] Result<void> register_native(NativeKernel kernel);
+
+  /// Errors: not_found (no such name), compile_failed (with the log), unsupported (this device
+  /// cannot run that kind of kernel). A failure is remembered: asking again gives the same error.
+  [[nodiscard]] Result<Pipeline> get_pipeline(const KernelId& id);
+
+  [[nodiscard]] bool contains(std::string_view name) const;
+  /// Every registered name, sorted.
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// How many pipelines were compiled so far.
+  [[nodiscard]] int64_t compiled_count() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace norite

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Kernels written in C++ for devices whose memory the host addresses: the CPU backend's own, and
+// those a user registers.
+#pragma once
+
+#include <norite/error.hpp>
+#include <norite/view.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace norite {
+
+enum class Access : uint8_t {
+  read,
+  write,
+  read_write,
+  bytes,  ///< not memory: a small block of constants, copied when the dispatch is recorded
+};
+
+/// What a kernel takes at one position.
+struct Parameter {
+  std::string name;
+  Access access = Access::read;
+  bool optional = false;  ///< may be left unbound
+};
+
+/// How many groups of how many threads. Native kernels divide their work themselves and ignore it.
+struct Grid {
+  std::array<int64_t, 3> groups = {1, 1, 1};
+  std::array<int64_t, 3> threads = {1, 1, 1};
+};
+
+/// A value bound to one position of a dispatch: a view, constants, or nothing.
+class NORITE_API Argument {
+ public:
+  Argument() = default;
+  Argument(const View& view) : view_(view) {}      // NOLINT: views are arguments
+  Argument(const Buffer& buffer) : view_(buffer) {}  // NOLINT
+  /// Constants: any struct of plain data.
+  template <class T>
+  [[nodiscard]] static Argument bytes(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    Argument argument;
+    const auto* first = reinterpret_cast<const std::byte*>(&value);
+    argument.bytes_.assign(first, first + sizeof(T));
+    return argument;
+  }
+
+  [[nodiscard]] bool bound() const noexcept { return view_ || !bytes_.empty(); }
+  [[nodiscard]] const View& view() const noexcept { return view_; }
+  [[nodiscard]] std::span<const std::byte> constants() const noexcept { return bytes_; }
+
+ private:
+  View view_;
+  std::vector<std::byte> bytes_;
+};
+
+/// What a native kernel sees of its dispatch. It lives as long as the call.
+class NORITE_API NativeCall {
+ public:
+  using RangeBody = std::function<void(int64_t begin, int64_t end)>;
+
+  virtual ~NativeCall() = default;
+
+  [[nodiscard]] std::span<const Argument> arguments() const noexcept { return arguments_; }
+  [[nodiscard]] const Grid& grid() const noexcept { return grid_; }
+  [[nodiscard]] const View& view(size_t index) const noexcept { return arguments_[index].view(); }
+  /// First element of an argument's view; nullptr when it was left unbound.
+  template <class T>
+  [[nodiscard]] T* data(size_t index) const noexcept {
+    return reinterpret_cast<T*>(view(index).host_data());
+  }
+  /// The constants bound at a position, which must be of that type.
+  template <class T>
+  [[nodiscard]] const T& constants(size_t index) const noexcept {
+    return *reinterpret_cast<const T*>(arguments_[index].constants().data());
+  }
+
+  /// Calls body on disjoint ranges that cover [0, count), each at most `grain` long and starting at
+  /// a multiple of it, from the device's threads. What a range computes must not depend on which
+  /// thread runs it or when: that is what keeps results the same for every thread count.
+  virtual void parallel_for(int64_t count, int64_t grain, const RangeBody& body) const = 0;
+
+ protected:
+  NativeCall(std::span<const Argument> arguments, const Grid& grid) noexcept
+      : arguments_(arguments), grid_(grid) {}
+
+ private:
+  std::span<const Argument> arguments_;
+  Grid grid_;
+};
+
+using NativeFunction = std::function<Result<void>(const NativeCall&)>;
+
+struct NativeKernel {
+  std::string name;
+  std::vector<Parameter> parameters;
+  NativeFunction run;
+};
+
+}  // namespace norite

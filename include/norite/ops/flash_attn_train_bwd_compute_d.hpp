@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <norite/encoder.hpp>
+
+namespace norite::ops {
+
+/// D[b, h, i] = Σ_d O[b, h, i, d] · dO[b, h, i, d]: the pre-pass of FlashAttention-2's backward.
+///
+/// o and d_o have the same shape [..., head_dim] with up to three leading axes ([B, H, q, head_dim]
+/// usually) in any strides; d has that shape without the last axis and is f32.
+struct FlashAttnTrainBwdComputeD {
+  View o;
+  View d_o;
+  View d;
+};
+
+[[nodiscard]] NORITE_API Result<void> flash_attn_train_bwd_compute_d(
+    Encoder& encoder, const FlashAttnTrainBwdComputeD& op);
+
+}  // namespace norite::ops

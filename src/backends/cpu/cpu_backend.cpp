@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "backends/cpu/cpu_backend.hpp"
+
+#include <fmt/format.h>
+#include <oneapi/tbb/info.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+
+#include "backends/cpu/executor.hpp"
+#include "backends/cpu/kernels.hpp"
+#include "backends/cpu/memory.hpp"
+#include "backends/cpu/queue.hpp"
+#include "core/env.hpp"
+
+namespace norite::cpu {
+
+namespace {
+
+struct KernelRow {
+  std::string_view name;
+  KernelFunction (*select)(const SimdLevel&);
+};
+
+constexpr std::array kKernels = {
+    KernelRow{"rms_norm", rms_norm},
+    KernelRow{"rms_norm_backward", rms_norm_backward},
+    KernelRow{"sum_partials", sum_partials},
+    KernelRow{"fused_head_norm_rope", fused_head_norm_rope},
+    KernelRow{"fused_head_norm_rope_backward", fused_head_norm_rope_backward},
+    KernelRow{"flash_attn_train_bwd_compute_d", flash_attn_train_bwd_compute_d},
+};
+
+std::string processor_name() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (line.starts_with("model name")) {
+      const size_t colon = line.find(':');
+      if (colon != std::string::npos && colon + 2 < line.size()) return line.substr(colon + 2);
+    }
+  }
+  return "CPU";
+}
+
+DeviceInfo describe(int threads, const SimdLevel& level) {
+  DeviceInfo info;
+  info.id = "cpu";
+  info.backend = "cpu";
+  info.name = processor_name();
+  info.details = fmt::format("{}, {} thread{}", level.name, threads, threads == 1 ? "" : "s");
+  info.memory_bytes = memory_bytes();
+  info.threads = threads;
+  info.limits = {.max_buffer_bytes = info.memory_bytes,
+                 .max_threads_per_group = 1024,
+                 .max_group_memory_bytes = 32 * 1024};
+  return info;
+}
+
+class CpuBackend final : public core::Backend {
+ public:
+  CpuBackend(int threads, const SimdLevel& level)
+      : info_(describe(threads, level)), level_(level), executor_(threads) {}
+
+  [[nodiscard]] const DeviceInfo& info() const noexcept override { return info_; }
+
+  Result<std::shared_ptr<core::Storage>> allocate(int64_t bytes) override {
+    return cpu::allocate(shared_from_this(), bytes);
+  }
+  Result<void> write(core::Storage& target, int64_t offset,
+                     std::span<const std::byte> source) override {
+    wait_idle();
+    std::copy(source.begin(), source.end(), target.host_data() + offset);
+    return {};
+  }
+  Result<void> read(const core::Storage& source, int64_t offset,
+                    std::span<std::byte> target) override {
+    wait_idle();
+    std::copy_n(source.host_data() + offset, target.size(), target.begin());
+    return {};
+  }
+  Result<void> fill_zero(core::Storage& target) override {
+    std::memset(target.host_data(), 0, static_cast<size_t>(target.size_bytes()));
+    return {};
+  }
+
+  [[nodiscard]] NativeFunction native_builtin(std::string_view name) const override {
+    for (const KernelRow& row : kKernels) {
+      if (row.name == name) return row.select(level_);
+    }
+    return {};
+  }
+  [[nodiscard]] bool runs_native() const noexcept override { return true; }
+
+  Result<std::shared_ptr<const core::PipelineState>> compile(const core::KernelSource& source,
+                                                             const Specialisation&) override {
+    return fail(Code::unsupported,
+                fmt::format("cpu: kernel \"{}\" is kernel text, which this build cannot compile for "
+                            "the CPU; register it with register_native",
+                            source.name));
+  }
+
+  Result<void> submit(core::CommandList list,
+                      std::shared_ptr<core::Completion> completion) override {
+    // std::function wants a copyable job, so the list travels in a shared_ptr.
+    auto shared = std::make_shared<core::CommandList>(std::move(list));
+    queue_.post([this, shared, completion = std::move(completion)] {
+      auto outcome = executor_.run(*shared);
+      shared->commands.clear();  // buffers go back before anyone hears of the end; `this` may go too
+      completion->complete(std::move(outcome.result), std::move(outcome.timings));
+    });
+    return {};
+  }
+  Result<void> submit_and_wait(core::CommandList list,
+                               std::shared_ptr<core::Completion> completion) override {
+    if (queue_.running_here()) {
+      return fail(Code::failed_precondition,
+                  "cpu: submit_and_wait from inside a kernel of the same device cannot end");
+    }
+    queue_.run([&] {
+      auto outcome = executor_.run(list);
+      list.commands.clear();
+      completion->complete(std::move(outcome.result), std::move(outcome.timings));
+    });
+    return completion->wait();
+  }
+  void wait_idle() override {
+    if (!queue_.running_here()) queue_.run([] {});
+  }
+
+ private:
+  DeviceInfo info_;
+  SimdLevel level_;
+  Executor executor_;
+  Queue queue_;
+};
+
+// Option, else environment, else every core.
+Result<int> choose_threads(const DeviceOptions& options) {
+  if (options.threads < 0 || options.threads > 1024) {
+    return fail(Code::invalid_argument,
+                fmt::format("cpu: {} threads, expected 1 to 1024, or 0 for the default",
+                            options.threads));
+  }
+  if (options.threads > 0) return options.threads;
+  NORITE_TRY_ASSIGN(const auto wanted, core::env::num_threads());
+  return wanted.value_or(oneapi::tbb::info::default_concurrency());
+}
+
+Result<SimdLevel> choose_level(const DeviceOptions& options) {
+  return find_simd_level(options.cpu_target.empty() ? core::env::cpu_target().value_or("")
+                                                    : options.cpu_target);
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> list() {
+  const int threads = choose_threads({}).value_or(oneapi::tbb::info::default_concurrency());
+  return {describe(threads, choose_level({}).value_or(simd_levels().front()))};
+}
+
+Result<std::shared_ptr<core::Backend>> open(int, const DeviceOptions& options) {
+  NORITE_TRY_ASSIGN(const int threads, choose_threads(options));
+  NORITE_TRY_ASSIGN(const SimdLevel level, choose_level(options));
+  return std::make_shared<CpuBackend>(threads, level);
+}
+
+}  // namespace norite::cpu
+
+namespace norite {
+
+std::vector<std::string> Device::cpu_targets() {
+  std::vector<std::string> names;
+  for (const cpu::SimdLevel& level : cpu::simd_levels()) names.push_back(level.name);
+  return names;
+}
+
+}  // namespace norite

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <optional>
+#include <vector>
+
+#include "core/command_list.hpp"
+#include "norite/encoder.hpp"
+
+namespace norite::cpu {
+
+/// Runs command lists on a fixed number of threads.
+class Executor {
+ public:
+  explicit Executor(int threads);
+
+  struct Outcome {
+    Result<void> result;  // the first error in recorded order, naming its dispatch
+    std::vector<DispatchTiming> timings;
+  };
+
+  /// Runs the whole list. After a failed dispatch, nothing behind the next barrier is run.
+  Outcome run(const core::CommandList& list);
+
+ private:
+  // TBB caps its threads at the number of cores; a larger device has to raise that.
+  std::optional<oneapi::tbb::global_control> more_threads_;
+  oneapi::tbb::task_arena arena_;
+  int threads_;
+};
+
+}  // namespace norite::cpu

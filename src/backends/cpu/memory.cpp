@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "backends/cpu/memory.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace norite::cpu {
+
+namespace {
+
+constexpr int64_t kAlignment = 64;  // a cache line, and the widest vector
+constexpr int64_t kHugePage = int64_t{2} << 20;
+
+int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
+class HeapStorage final : public core::Storage {
+ public:
+  using Storage::Storage;
+  ~HeapStorage() override { std::free(host_data()); }
+};
+
+class MappedStorage final : public core::Storage {
+ public:
+  MappedStorage(std::shared_ptr<core::Backend> backend, int64_t bytes, void* mapping,
+                int64_t mapping_bytes, std::byte* data)
+      : Storage(std::move(backend), bytes, data), mapping_(mapping), mapping_bytes_(mapping_bytes) {}
+  ~MappedStorage() override { munmap(mapping_, static_cast<size_t>(mapping_bytes_)); }
+
+ private:
+  void* mapping_;
+  int64_t mapping_bytes_;
+};
+
+std::shared_ptr<core::Storage> allocate_heap(std::shared_ptr<core::Backend> backend,
+                                             int64_t bytes) {
+  const auto padded = static_cast<size_t>(round_up(bytes, kAlignment));
+  void* data = std::aligned_alloc(kAlignment, padded);
+  if (data == nullptr) return nullptr;
+  std::memset(data, 0, padded);
+  return std::make_shared<HeapStorage>(std::move(backend), bytes, static_cast<std::byte*>(data));
+}
+
+// Anonymous pages come zeroed. One huge page of slack lets the data start on a huge-page boundary.
+std::shared_ptr<core::Storage> allocate_mapped(std::shared_ptr<core::Backend> backend,
+                                               int64_t bytes) {
+  const int64_t mapping_bytes = round_up(bytes, kHugePage) + kHugePage;
+  void* mapping = mmap(nullptr, static_cast<size_t>(mapping_bytes), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) return nullptr;
+  const auto address = reinterpret_cast<intptr_t>(mapping);
+  auto* data = static_cast<std::byte*>(mapping) + (round_up(address, kHugePage) - address);
+#ifdef MADV_HUGEPAGE
+  madvise(data, static_cast<size_t>(round_up(bytes, kHugePage)), MADV_HUGEPAGE);  // advice only
+#endif
+  return std::make_shared<MappedStorage>(std::move(backend), bytes, mapping, mapping_bytes, data);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<core::Storage>> allocate(std::shared_ptr<core::Backend> backend,
+                                                int64_t bytes) {
+  auto storage = bytes < kHugePage ? allocate_heap(std::move(backend), bytes)
+                                   : allocate_mapped(std::move(backend), bytes);
+  if (storage == nullptr) {
+    return fail(Code::out_of_memory, fmt::format("cpu: no memory for {} bytes", bytes));
+  }
+  return storage;
+}
+
+int64_t memory_bytes() noexcept {
+  return int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGESIZE)};
+}
+
+}  // namespace norite::cpu

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "backends/null/null_backend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+
+namespace norite::null {
+
+namespace {
+
+DeviceInfo describe() {
+  DeviceInfo info;
+  info.id = "null";
+  info.backend = "null";
+  info.name = "null device";
+  info.details = "records dispatches, computes nothing";
+  info.computes = false;
+  info.memory_bytes = int64_t{1} << 30;
+  info.limits = {.max_buffer_bytes = int64_t{1} << 30,
+                 .max_threads_per_group = 1024,
+                 .max_group_memory_bytes = 32 * 1024};
+  return info;
+}
+
+class NullStorage final : public core::Storage {
+ public:
+  NullStorage(std::shared_ptr<core::Backend> backend, int64_t bytes,
+              std::unique_ptr<std::byte[]> memory)
+      : Storage(std::move(backend), bytes, memory.get()), memory_(std::move(memory)) {}
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+};
+
+class NullBackend final : public core::Backend {
+ public:
+  [[nodiscard]] const DeviceInfo& info() const noexcept override { return info_; }
+
+  Result<std::shared_ptr<core::Storage>> allocate(int64_t bytes) override {
+    std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[static_cast<size_t>(bytes)]());
+    if (!memory) return fail(Code::out_of_memory, fmt::format("null: no memory for {} bytes", bytes));
+    return std::make_shared<NullStorage>(shared_from_this(), bytes, std::move(memory));
+  }
+  Result<void> write(core::Storage& target, int64_t offset,
+                     std::span<const std::byte> source) override {
+    std::copy(source.begin(), source.end(), target.host_data() + offset);
+    return {};
+  }
+  Result<void> read(const core::Storage& source, int64_t offset,
+                    std::span<std::byte> target) override {
+    std::copy_n(source.host_data() + offset, target.size(), target.begin());
+    return {};
+  }
+  Result<void> fill_zero(core::Storage& target) override {
+    std::memset(target.host_data(), 0, static_cast<size_t>(target.size_bytes()));
+    return {};
+  }
+
+  [[nodiscard]] NativeFunction native_builtin(std::string_view) const override {
+    return [](const NativeCall&) -> Result<void> { return {}; };
+  }
+  [[nodiscard]] bool runs_native() const noexcept override { return true; }
+
+  // There is no compiler here; text with an #error directive fails as it would in any other.
+  Result<std::shared_ptr<const core::PipelineState>> compile(const core::KernelSource& source,
+                                                             const Specialisation&) override {
+    if (source.text.find("#error") != std::string::npos) {
+      return fail(Code::compile_failed, fmt::format("null: kernel \"{}\" has an #error", source.name),
+                  source.text);
+    }
+    return std::make_shared<const core::PipelineState>(this, source.name, std::vector<Parameter>());
+  }
+
+  Result<void> submit(core::CommandList list,
+                      std::shared_ptr<core::Completion> completion) override {
+    std::vector<DispatchTiming> timings;
+    if (list.timing) {
+      for (const core::Command& command : list.commands) timings.push_back({command.label, 0, 0});
+    }
+    completion->complete({}, std::move(timings));
+    return {};
+  }
+  void wait_idle() override {}
+
+ private:
+  DeviceInfo info_ = describe();
+};
+
+}  // namespace
+
+std::vector<DeviceInfo> list() { return {describe()}; }
+
+Result<std::shared_ptr<core::Backend>> open(int, const DeviceOptions&) {
+  return std::make_shared<NullBackend>();
+}
+
+}  // namespace norite::null

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// What a backend implements: one opened device. Backends are rows of one table
+// (src/backends/all.cpp); none knows another.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/command_list.hpp"
+#include "core/completion.hpp"
+#include "core/pipeline.hpp"
+#include "core/storage.hpp"
+#include "norite/device.hpp"
+
+namespace norite::core {
+
+class Backend : public std::enable_shared_from_this<Backend> {
+ public:
+  virtual ~Backend() = default;
+
+  [[nodiscard]] virtual const DeviceInfo& info() const noexcept = 0;
+
+  /// New memory, every byte zero. `bytes` is positive and within the device's limit.
+  [[nodiscard]] virtual Result<std::shared_ptr<Storage>> allocate(int64_t bytes) = 0;
+  // Copies are ordered after everything submitted so far; ranges are within the storage.
+  [[nodiscard]] virtual Result<void> write(Storage& target, int64_t offset,
+                                           std::span<const std::byte> source) = 0;
+  [[nodiscard]] virtual Result<void> read(const Storage& source, int64_t offset,
+                                          std::span<std::byte> target) = 0;
+  /// For memory that nothing submitted refers to any more.
+  [[nodiscard]] virtual Result<void> fill_zero(Storage& target) = 0;
+
+  /// Host code for a built-in kernel; empty where the backend compiles kernel text instead.
+  [[nodiscard]] virtual NativeFunction native_builtin(std::string_view name) const = 0;
+  /// Whether native kernels can run here at all.
+  [[nodiscard]] virtual bool runs_native() const noexcept = 0;
+  /// Compiles kernel text. Called once for each kernel and specialisation.
+  [[nodiscard]] virtual Result<std::shared_ptr<const PipelineState>> compile(
+      const KernelSource& source, const Specialisation& specialisation) = 0;
+
+  /// Runs the list after everything submitted before, and completes `completion` in the end.
+  [[nodiscard]] virtual Result<void> submit(CommandList list,
+                                            std::shared_ptr<Completion> completion) = 0;
+  /// submit and wait in one, for backends that save a hand-over by using the caller's thread.
+  virtual Result<void> submit_and_wait(CommandList list, std::shared_ptr<Completion> completion) {
+    if (auto submitted = submit(std::move(list), completion); !submitted) return submitted;
+    return completion->wait();
+  }
+  /// Returns when everything submitted has ended.
+  virtual void wait_idle() = 0;
+};
+
+/// A row of the backend table.
+struct BackendEntry {
+  std::string_view name;
+  /// Devices of this kind on this machine; empty where there is none.
+  std::vector<DeviceInfo> (*list)();
+  /// Opens the device with that index of list().
+  Result<std::shared_ptr<Backend>> (*open)(int index, const DeviceOptions& options);
+};
+
+/// Every backend of this build, the most capable first.
+std::span<const BackendEntry> backend_table() noexcept;
+
+}  // namespace norite::core

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "core/builtin_kernels.hpp"
+
+namespace norite::core {
+
+namespace {
+
+Parameter in(const char* name) { return {name, Access::read, false}; }
+Parameter maybe_in(const char* name) { return {name, Access::read, true}; }
+Parameter out(const char* name) { return {name, Access::write, false}; }
+Parameter maybe_out(const char* name) { return {name, Access::write, true}; }
+Parameter constants() { return {"params", Access::bytes, false}; }
+
+}  // namespace
+
+std::span<const BuiltinKernel> builtin_kernels() {
+  static const std::vector<BuiltinKernel> kernels = {
+      {"rms_norm",
+       {in("x"), maybe_in("weight"), maybe_in("residual"), maybe_in("scale"), maybe_out("sum"),
+        maybe_out("y"), maybe_out("rms_inv"), constants()}},
+      {"rms_norm_backward",
+       {in("x"), maybe_in("weight"), in("dy"), maybe_in("rms_inv"), maybe_in("dresidual"),
+        maybe_out("dx"), maybe_out("dw_partial"), constants()}},
+      {"sum_partials", {in("partial"), out("out"), constants()}},
+      {"fused_head_norm_rope",
+       {in("x"), maybe_in("weight"), maybe_in("positions"), maybe_in("freq_factors"),
+        maybe_in("cos"), maybe_in("sin"), out("y"), maybe_out("copy"), constants()}},
+      {"fused_head_norm_rope_backward",
+       {in("x"), maybe_in("weight"), maybe_in("positions"), maybe_in("freq_factors"),
+        maybe_in("cos"), maybe_in("sin"), in("dy"), maybe_out("dx"), maybe_out("dw_partial"),
+        constants()}},
+      {"flash_attn_train_bwd_compute_d", {in("o"), in("d_o"), out("d"), constants()}},
+  };
+  return kernels;
+}
+
+}  // namespace norite::core

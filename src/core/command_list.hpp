@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "norite/kernel_registry.hpp"
+
+namespace norite::core {
+
+/// One recorded dispatch. It holds its buffers until it has run.
+struct Command {
+  std::string label;
+  Pipeline pipeline;
+  std::vector<Argument> arguments;
+  Grid grid;
+  /// Everything before must have ended. Commands between two barriers are independent.
+  bool barrier_before = false;
+};
+
+struct CommandList {
+  std::vector<Command> commands;
+  bool timing = false;
+};
+
+}  // namespace norite::core

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "norite/device.hpp"
+
+#include <fmt/format.h>
+
+#include "core/builtin_kernels.hpp"
+#include "core/device_state.hpp"
+#include "core/env.hpp"
+
+namespace norite {
+
+namespace core {
+
+Result<void> DeviceState::check_open() const {
+  if (!closed_) return {};
+  return fail(Code::failed_precondition,
+              fmt::format("device {} is closed", backend_->info().id));
+}
+
+void DeviceState::close() {
+  if (closed_.exchange(true)) return;
+  backend_->wait_idle();
+  pool_.trim();
+}
+
+Result<int64_t> checked_buffer_bytes(const Backend& backend, DType dtype, const Shape& shape) {
+  const auto count = shape.count();
+  int64_t bytes = 0;
+  if (!count || __builtin_mul_overflow(*count, size_of(dtype), &bytes)) {
+    return fail(Code::invalid_argument,
+                fmt::format("buffer: {} of {} is not representable", to_string(shape), name(dtype)));
+  }
+  if (bytes == 0) {
+    return fail(Code::invalid_argument,
+                fmt::format("buffer: shape {} is empty, expected extents >= 1", to_string(shape)));
+  }
+  if (const int64_t limit = backend.info().limits.max_buffer_bytes; bytes > limit) {
+    return fail(Code::out_of_memory,
+                fmt::format("buffer: {} of {} needs {} bytes, {} allows {}", to_string(shape),
+                            name(dtype), bytes, backend.info().id, limit));
+  }
+  return bytes;
+}
+
+Result<Buffer> allocate_buffer(Backend& backend, DType dtype, const Shape& shape) {
+  NORITE_TRY_ASSIGN(const int64_t bytes, checked_buffer_bytes(backend, dtype, shape));
+  NORITE_TRY_ASSIGN(auto storage, backend.allocate(bytes));
+  return Buffer(std::move(storage), dtype, shape);
+}
+
+namespace {
+
+std::string known_ids() {
+  std::string ids;
+  for (const DeviceInfo& info : Device::list()) ids += ids.empty() ? info.id : ", " + info.id;
+  return ids;
+}
+
+Result<std::shared_ptr<Backend>> open_backend(std::string_view id, const DeviceOptions& options) {
+  for (const BackendEntry& entry : backend_table()) {
+    const auto devices = entry.list();
+    for (int index = 0; index < static_cast<int>(devices.size()); ++index) {
+      const bool wanted = id.empty() ? devices[index].computes : devices[index].id == id;
+      if (wanted) return entry.open(index, options);
+    }
+  }
+  return fail(Code::unavailable,
+              fmt::format("device \"{}\" is not available, expected one of: {}", id, known_ids()));
+}
+
+Result<void> register_builtins(DeviceState& state) {
+  for (const BuiltinKernel& kernel : builtin_kernels()) {
+    NativeFunction run = state.backend().native_builtin(kernel.name);
+    if (!run) continue;
+    NORITE_TRY(state.registry().register_native({kernel.name, kernel.parameters, std::move(run)}));
+  }
+  return {};
+}
+
+}  // namespace
+
+}  // namespace core
+
+Result<Device> Device::open(std::string_view id, const DeviceOptions& options) {
+  std::string wanted(id);
+  if (wanted.empty()) wanted = core::env::device().value_or("");
+  NORITE_TRY_ASSIGN(auto backend, core::open_backend(wanted, options));
+  auto state = std::make_shared<core::DeviceState>(std::move(backend));
+  NORITE_TRY(core::register_builtins(*state));
+  return Device(std::move(state));
+}
+
+std::vector<DeviceInfo> Device::list() {
+  std::vector<DeviceInfo> devices;
+  for (const core::BackendEntry& entry : core::backend_table()) {
+    auto found = entry.list();
+    devices.insert(devices.end(), std::make_move_iterator(found.begin()),
+                   std::make_move_iterator(found.end()));
+  }
+  return devices;
+}
+
+const DeviceInfo& Device::info() const noexcept { return state_->backend().info(); }
+
+Result<Buffer> Device::empty(DType dtype, const Shape& shape) const {
+  NORITE_TRY(state_->check_open());
+  return core::allocate_buffer(state_->backend(), dtype, shape);
+}
+
+Encoder Device::encoder(const EncoderOptions& options) const { return {state_, options}; }
+
+KernelRegistry& Device::registry() const noexcept { return state_->registry(); }
+
+Pool& Device::pool() const noexcept { return state_->pool(); }
+
+void Device::close() const { state_->close(); }
+
+}  // namespace norite

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "norite/encoder.hpp"
+
+#include <fmt/format.h>
+
+#include "core/device_state.hpp"
+#include "core/hazards.hpp"
+#include "norite/device.hpp"
+
+namespace norite {
+
+struct Encoder::Impl {
+  [[nodiscard]] Result<void> check_recording(std::string_view label) const {
+    NORITE_TRY(device->check_open());
+    if (completion == nullptr) return {};
+    return fail(Code::failed_precondition,
+                fmt::format("{}: the encoder was submitted already; take a new one", label));
+  }
+
+  std::shared_ptr<core::DeviceState> device;
+  core::CommandList list;
+  core::HazardTracker hazards;
+  EncoderCounters counters;
+  std::shared_ptr<core::Completion> completion;  // set by submit
+};
+
+namespace {
+
+Result<void> check_argument(std::string_view label, const Parameter& parameter,
+                            const Argument& argument, const core::Backend& backend) {
+  if (!argument.bound()) {
+    if (parameter.optional) return {};
+    return fail(Code::invalid_argument,
+                fmt::format("{}: argument \"{}\" is not bound", label, parameter.name));
+  }
+  const bool wants_bytes = parameter.access == Access::bytes;
+  if (wants_bytes != !argument.constants().empty()) {
+    return fail(Code::invalid_argument,
+                fmt::format("{}: argument \"{}\" is {}, expected {}", label, parameter.name,
+                            wants_bytes ? "a view" : "constants",
+                            wants_bytes ? "constants" : "a view"));
+  }
+  if (wants_bytes) return {};
+  if (&argument.view().buffer().storage()->backend() != &backend) {
+    return fail(Code::invalid_argument,
+                fmt::format("{}: argument \"{}\" is memory of another device than {}", label,
+                            parameter.name, backend.info().id));
+  }
+  if (parameter.access != Access::read && core::repeats_itself(argument.view())) {
+    return fail(Code::invalid_argument,
+                fmt::format("{}: argument \"{}\" is written, but its strides {} reach elements of "
+                            "shape {} more than once",
+                            label, parameter.name, to_string(argument.view().strides()),
+                            to_string(argument.view().shape())));
+  }
+  return {};
+}
+
+Result<void> check_arguments(std::string_view label, const Pipeline& pipeline,
+                             std::span<const Argument> arguments, const core::Backend& backend) {
+  const auto& parameters = pipeline.parameters();
+  if (arguments.size() > parameters.size()) {
+    return fail(Code::invalid_argument, fmt::format("{}: {} arguments, expected at most {}", label,
+                                                    arguments.size(), parameters.size()));
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Argument argument = i < arguments.size() ? arguments[i] : Argument();
+    NORITE_TRY(check_argument(label, parameters[i], argument, backend));
+  }
+  return {};
+}
+
+Result<void> check_grid(std::string_view label, const Grid& grid) {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (grid.groups[axis] < 1 || grid.threads[axis] < 1) {
+      return fail(Code::invalid_argument,
+                  fmt::format("{}: the grid has {} groups of {} threads along axis {}, expected "
+                              "at least one of each",
+                              label, grid.groups[axis], grid.threads[axis], axis));
+    }
+  }
+  return {};
+}
+
+core::Accesses accesses_of(const Pipeline& pipeline, std::span<const Argument> arguments) {
+  core::Accesses accesses;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].view()) continue;
+    const Access access = pipeline.parameters()[i].access;
+    const core::Footprint footprint = core::footprint(arguments[i].view());
+    if (access != Access::write) accesses.reads.push_back(footprint);
+    if (access != Access::read) accesses.writes.push_back(footprint);
+  }
+  return accesses;
+}
+
+}  // namespace
+
+Encoder::Encoder(std::shared_ptr<core::DeviceState> device, const EncoderOptions& options)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->device = std::move(device);
+  impl_->list.timing = options.timing;
+}
+
+Encoder::~Encoder() = default;
+Encoder::Encoder(Encoder&&) noexcept = default;
+Encoder& Encoder::operator=(Encoder&&) noexcept = default;
+
+Result<void> Encoder::dispatch(const Pipeline& pipeline, std::span<const Argument> arguments,
+                               const Grid& grid, std::string_view label) {
+  if (label.empty()) label = pipeline.name();
+  NORITE_TRY(impl_->check_recording(label));
+  const core::Backend& backend = impl_->device->backend();
+  if (!pipeline || pipeline.state()->backend() != &backend) {
+    return fail(Code::invalid_argument,
+                fmt::format("dispatch: the pipeline {}", pipeline ? "belongs to another device"
+                                                                  : "is empty"));
+  }
+  NORITE_TRY(check_arguments(label, pipeline, arguments, backend));
+  NORITE_TRY(check_grid(label, grid));
+
+  const core::Accesses accesses = accesses_of(pipeline, arguments);
+  const bool barrier = impl_->hazards.add(accesses);
+  std::vector<Argument> bound(arguments.begin(), arguments.end());
+  bound.resize(pipeline.parameters().size());
+  impl_->list.commands.push_back({std::string(label), pipeline, std::move(bound), grid, barrier});
+
+  ++impl_->counters.dispatches;
+  impl_->counters.barriers += barrier ? 1 : 0;
+  for (const auto& read : accesses.reads) impl_->counters.bytes_read += read.bytes;
+  for (const auto& write : accesses.writes) impl_->counters.bytes_written += write.bytes;
+  return {};
+}
+
+Result<Event> Encoder::submit() {
+  NORITE_TRY(impl_->check_recording("submit"));
+  impl_->completion = std::make_shared<core::Completion>();
+  ++impl_->counters.submits;
+  NORITE_TRY(impl_->device->backend().submit(std::move(impl_->list), impl_->completion));
+  return Event(impl_->completion);
+}
+
+Result<void> Encoder::wait() {
+  if (impl_->completion == nullptr) {
+    return fail(Code::failed_precondition, "wait: the encoder was not submitted");
+  }
+  return impl_->completion->wait();
+}
+
+Result<void> Encoder::submit_and_wait() {
+  NORITE_TRY(impl_->check_recording("submit_and_wait"));
+  impl_->completion = std::make_shared<core::Completion>();
+  ++impl_->counters.submits;
+  return impl_->device->backend().submit_and_wait(std::move(impl_->list), impl_->completion);
+}
+
+EncoderCounters Encoder::counters() const noexcept { return impl_->counters; }
+
+std::vector<DispatchTiming> Encoder::timings() const {
+  if (impl_->completion == nullptr || !impl_->completion->done()) return {};
+  return impl_->completion->timings();
+}
+
+Device Encoder::device() const { return core::DeviceState::handle(impl_->device); }
+
+}  // namespace norite

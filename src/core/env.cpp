@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "core/env.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+namespace norite::core::env {
+
+namespace {
+
+// An empty variable counts as unset, as a shell's `NAME= command` means it.
+std::optional<std::string> read(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::optional<std::string> device() { return read("NORITE_DEVICE"); }
+
+std::optional<std::string> cpu_target() { return read("NORITE_CPU_TARGET"); }
+
+Result<std::optional<int>> num_threads() {
+  const auto text = read("NORITE_NUM_THREADS");
+  if (!text) return std::nullopt;
+  int threads = 0;
+  const char* end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, threads);
+  if (error != std::errc() || stop != end || threads < 1 || threads > 1024) {
+    return fail(Code::invalid_argument,
+                fmt::format("NORITE_NUM_THREADS is \"{}\", expected 1 to 1024", *text));
+  }
+  return threads;
+}
+
+}  // namespace norite::core::env

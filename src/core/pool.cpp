@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "norite/pool.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "core/backend.hpp"
+#include "core/device_state.hpp"
+
+namespace norite {
+
+struct Pool::State : std::enable_shared_from_this<Pool::State> {
+  explicit State(std::shared_ptr<core::Backend> owner) : backend(std::move(owner)) {}
+
+  void give_back(std::shared_ptr<core::Storage> storage) {
+    const std::scoped_lock lock(mutex);
+    const int64_t bytes = storage->size_bytes();
+    statistics.bytes_in_use -= bytes;
+    statistics.bytes_cached += bytes;
+    cached[bytes].push_back(std::move(storage));
+  }
+
+  // A cached allocation of that class; on a miss nullptr. Either way the bytes count as in use.
+  std::shared_ptr<core::Storage> take(int64_t bytes) {
+    const std::scoped_lock lock(mutex);
+    statistics.bytes_in_use += bytes;
+    statistics.peak_bytes_in_use = std::max(statistics.peak_bytes_in_use, statistics.bytes_in_use);
+    auto& free = cached[bytes];
+    if (free.empty()) {
+      ++statistics.misses;
+      return nullptr;
+    }
+    ++statistics.hits;
+    statistics.bytes_cached -= bytes;
+    auto storage = std::move(free.back());
+    free.pop_back();
+    return storage;
+  }
+
+  void forget(int64_t bytes) {
+    const std::scoped_lock lock(mutex);
+    statistics.bytes_in_use -= bytes;
+  }
+
+  std::shared_ptr<core::Backend> backend;
+  mutable std::mutex mutex;
+  std::map<int64_t, std::vector<std::shared_ptr<core::Storage>>> cached;
+  PoolStatistics statistics;
+};
+
+Pool::Pool(const Device& device) : Pool(device.state()->shared_backend()) {}
+
+Pool::Pool(std::shared_ptr<core::Backend> backend)
+    : state_(std::make_shared<State>(std::move(backend))) {}
+
+int64_t Pool::size_class(int64_t bytes) noexcept {
+  constexpr int64_t kSmallest = 256;
+  if (bytes <= kSmallest) return kSmallest;
+  // Four steps between powers of two: 1, 1.25, 1.5, 1.75.
+  const int64_t step = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes - 1))) / 4;
+  if (bytes > INT64_MAX - step) return bytes;
+  return (bytes + step - 1) / step * step;
+}
+
+Result<Buffer> Pool::acquire(DType dtype, const Shape& shape, Fill fill) {
+  NORITE_TRY_ASSIGN(const int64_t wanted,
+                    core::checked_buffer_bytes(*state_->backend, dtype, shape));
+  const int64_t bytes = size_class(wanted);
+  auto storage = state_->take(bytes);
+  if (storage == nullptr) {
+    auto fresh = state_->backend->allocate(bytes);
+    if (!fresh && trim() > 0) fresh = state_->backend->allocate(bytes);
+    if (!fresh) {
+      state_->forget(bytes);
+      return tl::unexpected<Error>(std::move(fresh).error());
+    }
+    storage = *std::move(fresh);
+  } else if (fill == Fill::zero) {
+    if (auto filled = state_->backend->fill_zero(*storage); !filled) {
+      state_->give_back(std::move(storage));
+      return tl::unexpected<Error>(std::move(filled).error());
+    }
+  }
+  // The handle given out shares the storage under another count, whose end returns it to the pool.
+  core::Storage* raw = storage.get();
+  std::shared_ptr<core::Storage> handle(
+      raw, [state = state_, kept = std::move(storage)](core::Storage*) mutable {
+        state->give_back(std::move(kept));
+      });
+  return Buffer(std::move(handle), dtype, shape);
+}
+
+int64_t Pool::trim() {
+  std::map<int64_t, std::vector<std::shared_ptr<core::Storage>>> freed;
+  const std::scoped_lock lock(state_->mutex);
+  freed.swap(state_->cached);
+  return std::exchange(state_->statistics.bytes_cached, 0);
+}
+
+PoolStatistics Pool::statistics() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->statistics;
+}
+
+}  // namespace norite

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#include "norite/view.hpp"
+
+#include <fmt/format.h>
+
+namespace norite {
+
+namespace {
+
+// Bytes from the first element's start to the last one's end; empty on overflow. Extents are >= 1.
+std::optional<int64_t> extent_bytes(DType dtype, const Shape& shape, const Strides& strides) {
+  int64_t last = 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(shape[axis] - 1, strides[axis], &reach) ||
+        __builtin_add_overflow(last, reach, &last)) {
+      return std::nullopt;
+    }
+  }
+  int64_t bytes = 0;
+  if (__builtin_add_overflow(last, 1, &last) ||
+      __builtin_mul_overflow(last, size_of(dtype), &bytes)) {
+    return std::nullopt;
+  }
+  return bytes;
+}
+
+Result<void> check_shape(const Shape& shape, const Strides& strides) {
+  if (!shape.count() || !strides.valid()) {
+    return fail(Code::invalid_argument,
+                fmt::format("view: shape {} with strides {} is not representable", to_string(shape),
+                            to_string(strides)));
+  }
+  if (shape.rank() != strides.rank()) {
+    return fail(Code::invalid_argument,
+                fmt::format("view: shape {} has {} axes but strides {} have {}", to_string(shape),
+                            shape.rank(), to_string(strides), strides.rank()));
+  }
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] < 1) {
+      return fail(Code::invalid_argument,
+                  fmt::format("view: shape {} has an empty axis {}, expected extents >= 1",
+                              to_string(shape), axis));
+    }
+    if (strides[axis] < 0) {
+      return fail(Code::invalid_argument,
+                  fmt::format("view: strides {} are negative at axis {}, expected >= 0",
+                              to_string(strides), axis));
+    }
+  }
+  return {};
+}
+
+Result<int> check_axis(const char* what, const Shape& shape, int axis) {
+  const int resolved = axis < 0 ? axis + shape.rank() : axis;
+  if (resolved < 0 || resolved >= shape.rank()) {
+    return fail(Code::invalid_argument, fmt::format("{}: axis {} of a view of shape {}", what, axis,
+                                                    to_string(shape)));
+  }
+  return resolved;
+}
+
+// Strides of `target` over the same elements, or nothing if they are not evenly spaced. Both shapes
+// are cut into the finest groups of equal element count; within a group the source axes must
+// follow each other without a gap.
+std::optional<Strides> reshaped_strides(const Shape& from, const Strides& strides,
+                                        const Shape& target) {
+  Shape axes;
+  Strides steps;
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    if (from[axis] == 1) continue;  // its stride is never used
+    axes.push_back(from[axis]);
+    steps.push_back(strides[axis]);
+  }
+  Strides result = target;
+  std::fill_n(&result[0], target.rank(), 1);
+  for (int source = 0, axis = 0; source < axes.rank();) {
+    int source_end = source + 1;
+    int axis_end = axis + 1;
+    for (int64_t has = axes[source], wants = target[axis]; has != wants;) {
+      if (has < wants) {
+        has *= axes[source_end++];
+      } else {
+        wants *= target[axis_end++];
+      }
+    }
+    for (int at = source; at + 1 < source_end; ++at) {
+      if (steps[at] != axes[at + 1] * steps[at + 1]) return std::nullopt;
+    }
+    int64_t step = steps[source_end - 1];
+    for (int at = axis_end - 1; at >= axis; --at) {
+      result[at] = step;
+      step *= target[at];
+    }
+    source = source_end;
+    axis = axis_end;
+  }
+  return result;
+}
+
+}  // namespace
+
+View::View(const Buffer& buffer) noexcept
+    : buffer_(buffer),
+      dtype_(buffer.dtype()),
+      shape_(buffer.shape()),
+      strides_(contiguous_strides(buffer.shape())) {}
+
+Result<View> View::make(const Buffer& buffer, DType dtype, const Shape& shape,
+                        const Strides& strides, int64_t byte_offset) {
+  if (!buffer) return fail(Code::invalid_argument, "view: the buffer is empty");
+  NORITE_TRY(check_shape(shape, strides));
+  const auto bytes = extent_bytes(dtype, shape, strides);
+  const int64_t size = buffer.size_bytes();
+  if (byte_offset < 0 || byte_offset > size || !bytes || *bytes > size - byte_offset) {
+    return fail(Code::invalid_argument,
+                fmt::format("view: shape {} with strides {} of {} at byte {} reaches outside a "
+                            "buffer of {} bytes",
+                            to_string(shape), to_string(strides), name(dtype), byte_offset, size));
+  }
+  if (byte_offset % size_of(dtype) != 0) {
+    return fail(Code::invalid_argument,
+                fmt::format("view: byte offset {} is not a multiple of the size of {}", byte_offset,
+                            name(dtype)));
+  }
+  View view(buffer);
+  view.dtype_ = dtype;
+  view.shape_ = shape;
+  view.strides_ = strides;
+  view.byte_offset_ = byte_offset;
+  return view;
+}
+
+bool View::contiguous() const noexcept {
+  int64_t expected = 1;
+  for (int axis = shape_.rank() - 1; axis >= 0; --axis) {
+    if (shape_[axis] != 1 && strides_[axis] != expected) return false;
+    expected *= shape_[axis];
+  }
+  return true;
+}
+
+Result<View> View::slice(int axis, int64_t begin, int64_t end) const {
+  NORITE_TRY_ASSIGN(const int at, check_axis("slice", shape_, axis));
+  if (begin < 0 || begin >= end || end > shape_[at]) {
+    return fail(Code::invalid_argument,
+                fmt::format("slice: [{}, {}) of axis {} of a view of shape {}", begin, end, axis,
+                            to_string(shape_)));
+  }
+  Shape shape = shape_;
+  shape[at] = end - begin;
+  return make(buffer_, dtype_, shape, strides_,
+              byte_offset_ + begin * strides_[at] * size_of(dtype_));
+}
+
+Result<View> View::reshape(const Shape& shape) const {
+  const auto count = shape.count();
+  if (!count || *count != this->count() || *count == 0) {
+    return fail(Code::invalid_argument, fmt::format("reshape: {} does not have as many elements as {}",
+                                                    to_string(shape), to_string(shape_)));
+  }
+  const auto strides = reshaped_strides(shape_, strides_, shape);
+  if (!strides) {
+    return fail(Code::invalid_argument,
+                fmt::format("reshape: {} with strides {} cannot be seen as {} without a copy",
+                            to_string(shape_), to_string(strides_), to_string(shape)));
+  }
+  return make(buffer_, dtype_, shape, *strides, byte_offset_);
+}
+
+Result<View> View::permute(std::initializer_list<int> order) const {
+  Shape shape;
+  Strides strides;
+  unsigned seen = 0;
+  for (const int axis : order) {
+    NORITE_TRY_ASSIGN(const int at, check_axis("permute", shape_, axis));
+    seen |= 1u << at;
+    shape.push_back(shape_[at]);
+    strides.push_back(strides_[at]);
+  }
+  if (shape.rank() != shape_.rank() || seen != (1u << shape_.rank()) - 1) {
+    return fail(Code::invalid_argument, fmt::format("permute: the order must name each axis of {} once",
+                                                    to_string(shape_)));
+  }
+  return make(buffer_, dtype_, shape, strides, byte_offset_);
+}
+
+Result<View> View::reinterpret(DType dtype) const {
+  if (size_of(dtype) != size_of(dtype_)) {
+    return fail(Code::invalid_argument, fmt::format("reinterpret: {} and {} differ in size",
+                                                    name(dtype_), name(dtype)));
+  }
+  return make(buffer_, dtype, shape_, strides_, byte_offset_);
+}
+
+Result<void> View::write(std::span<const std::byte> source) {
+  if (!contiguous() || static_cast<int64_t>(source.size()) != size_bytes()) {
+    return fail(Code::invalid_argument,
+                fmt::format("view write: {} bytes into a {} view of {} bytes", source.size(),
+                            contiguous() ? "contiguous" : "strided", size_bytes()));
+  }
+  return buffer_.write(source, byte_offset_);
+}
+
+Result<void> View::read(std::span<std::byte> target) const {
+  if (!contiguous() || static_cast<int64_t>(target.size()) != size_bytes()) {
+    return fail(Code::invalid_argument,
+                fmt::format("view read: {} bytes from a {} view of {} bytes", target.size(),
+                            contiguous() ? "contiguous" : "strided", size_bytes()));
+  }
+  return buffer_.read(target, byte_offset_);
+}
+
+std::byte* View::host_data() const noexcept {
+  std::byte* base = buffer_.host_data();
+  return base == nullptr ? nullptr : base + byte_offset_;
+}
+
+}  // namespace norite

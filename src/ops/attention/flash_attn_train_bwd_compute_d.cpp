@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "norite/ops/flash_attn_train_bwd_compute_d.hpp"
+
+#include <array>
+
+#include "attention/params.h"
+#include "ops/dispatch.hpp"
+#include "ops/rows.hpp"
+
+namespace norite::ops {
+
+Result<void> flash_attn_train_bwd_compute_d(Encoder& encoder, const FlashAttnTrainBwdComputeD& op) {
+  constexpr std::string_view kName = "flash_attn_train_bwd_compute_d";
+  const Check check(kName);
+  const Named o{"o", op.o}, d_o{"d_o", op.d_o}, d{"d", op.d};
+  NORITE_TRY(check.activation(o));
+  NORITE_TRY(check.like(d_o, o));
+  NORITE_TRY(check.per_row(d, o));
+  NORITE_TRY(check.aliasing({{d}}, {o, d_o}));
+
+  ComputeDParams params = {};
+  NORITE_TRY_ASSIGN(params.rows,
+                    collapse_rows(check, leading_shape(op.o.shape()),
+                                  {{o, &params.o}, {d_o, &params.d_o}, {d, &params.d}}));
+  params.head_dim = op.o.shape().back();
+  std::array<Argument, kComputeDParams + 1> arguments;
+  arguments[kComputeDO] = op.o;
+  arguments[kComputeDDo] = op.d_o;
+  arguments[kComputeDOut] = op.d;
+  arguments[kComputeDParams] = Argument::bytes(params);
+  return dispatch(encoder, kName, kName, arguments);
+}
+
+}  // namespace norite::ops

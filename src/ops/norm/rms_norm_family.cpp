@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "ops/norm/rms_norm_family.hpp"
+
+#include <array>
+
+#include "ops/check.hpp"
+#include "ops/dispatch.hpp"
+#include "ops/rows.hpp"
+
+namespace norite::ops {
+
+NormWeightMode kernel_weight_mode(const View& weight, WeightMode mode) noexcept {
+  if (!weight) return kWeightNone;
+  return mode == WeightMode::one_plus ? kWeightOnePlus : kWeightPlain;
+}
+
+Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation,
+                                    const RmsNormFamily& op) {
+  const Check check(operation);
+  const Named x{"x", op.x}, weight{"weight", op.weight}, residual{"residual", op.residual},
+      scale{"scale", op.scale}, sum{"sum", op.sum}, y{"y", op.y}, rms_inv{"rms_inv", op.rms_inv};
+
+  NORITE_TRY(check.activation(x));
+  for (const Named& operand : {residual, scale, sum, y}) {
+    if (operand.view) NORITE_TRY(check.like(operand, x));
+  }
+  const int64_t dim = op.x.shape().back();
+  if (op.weight) NORITE_TRY(check.vector(weight, dim, op.x.dtype()));
+  if (op.rms_inv) NORITE_TRY(check.per_row(rms_inv, x));
+  NORITE_TRY(check.eps(op.eps));
+  NORITE_TRY(check.aliasing({{sum, {"residual", "x"}}, {y, {"x", "scale"}}, {rms_inv}},
+                            {x, weight, residual, scale}));
+
+  RmsNormParams params = {};
+  NORITE_TRY_ASSIGN(params.rows,
+                    collapse_rows(check, leading_shape(op.x.shape()),
+                                  {{x, &params.x},
+                                   {residual, &params.residual},
+                                   {scale, &params.scale},
+                                   {sum, &params.sum},
+                                   {y, &params.y},
+                                   {rms_inv, &params.rms_inv}}));
+  params.dim = dim;
+  params.eps = op.eps;
+  params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
+  params.rounding = op.rounding == Rounding::before_weight ? kRoundBeforeWeight : kRoundOnce;
+
+  std::array<Argument, kRmsNormParams + 1> arguments;
+  arguments[kRmsNormX] = op.x;
+  arguments[kRmsNormWeight] = op.weight;
+  arguments[kRmsNormResidual] = op.residual;
+  arguments[kRmsNormScale] = op.scale;
+  arguments[kRmsNormSum] = op.sum;
+  arguments[kRmsNormY] = op.y;
+  arguments[kRmsNormRmsInv] = op.rms_inv;
+  arguments[kRmsNormParams] = Argument::bytes(params);
+  return dispatch(encoder, operation, "rms_norm", arguments);
+}
+
+}  // namespace norite::ops

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "ops/norm/weight_gradient.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "norite/device.hpp"
+#include "norm/params.h"
+#include "ops/dispatch.hpp"
+
+namespace norite::ops {
+
+int64_t rows_per_partial(int64_t rows) noexcept {
+  return std::clamp<int64_t>(rows / 64, 16, 256);
+}
+
+Result<View> acquire_partials(Encoder& encoder, int64_t partials, int64_t dim) {
+  NORITE_TRY_ASSIGN(const Buffer buffer,
+                    encoder.device().pool().acquire(DType::f32, {partials, dim},
+                                                    Fill::uninitialised));
+  return View(buffer);
+}
+
+Result<void> encode_sum_partials(Encoder& encoder, std::string_view operation, const View& partials,
+                                 const View& dw) {
+  const SumPartialsParams params = {.partials = partials.shape()[0], .dim = partials.shape()[1]};
+  std::array<Argument, kSumPartialsParams + 1> arguments;
+  arguments[kSumPartialsIn] = partials;
+  arguments[kSumPartialsOut] = dw;
+  arguments[kSumPartialsParams] = Argument::bytes(params);
+  return dispatch(encoder, operation, "sum_partials", arguments);
+}
+
+}  // namespace norite::ops

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "norite/ops/fused_head_norm_rope_backward.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "ops/dispatch.hpp"
+#include "ops/norm/rms_norm_family.hpp"
+#include "ops/norm/weight_gradient.hpp"
+#include "ops/rope/heads.hpp"
+
+namespace norite::ops {
+
+namespace {
+
+constexpr std::string_view kName = "fused_head_norm_rope_backward";
+
+Result<HeadNormRopeBackwardParams> check_backward(const FusedHeadNormRopeBackward& op) {
+  const Check check(kName);
+  const Named x{"x", op.x}, weight{"weight", op.weight}, dy{"dy", op.dy}, dx{"dx", op.dx},
+      dw{"dw", op.dw};
+  NORITE_TRY_ASSIGN(const HeadShape shape, check_heads(check, x, op.half_rope_dim));
+  NORITE_TRY(check.like(dy, x));
+  if (!op.dx && !op.dw) return check.refuse("dx", "and dw are both not given");
+  if (op.dw && !op.weight) return check.refuse("dw", "is given, but weight is not");
+  if (op.dx) NORITE_TRY(check.like(dx, x));
+  if (op.weight) NORITE_TRY(check.vector(weight, shape.head_dim, op.x.dtype()));
+  if (op.dw) NORITE_TRY(check.vector(dw, shape.head_dim, op.weight.dtype()));
+  NORITE_TRY(check.eps(op.eps));
+  HeadNormRopeBackwardParams params = {};
+  NORITE_TRY_ASSIGN(params.angles, check_angles(check, op.angles, shape));
+  NORITE_TRY(check.aliasing({{dx, {"dy"}}, {dw}},
+                            {x,
+                             weight,
+                             dy,
+                             {"positions", op.angles.positions},
+                             {"freq_factors", op.angles.freq_factors},
+                             {"cos", op.angles.cos},
+                             {"sin", op.angles.sin}}));
+  params.tokens = shape.tokens;
+  params.heads = shape.heads;
+  params.head_dim = shape.head_dim;
+  params.half_rope_dim = shape.half_rope_dim;
+  params.tokens_per_partial =
+      std::max<int64_t>(1, rows_per_partial(shape.tokens * shape.heads) / shape.heads);
+  params.x = head_strides(op.x);
+  params.dy = head_strides(op.dy);
+  params.dx = head_strides(op.dx);
+  params.eps = op.eps;
+  params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
+  params.pairing = kernel_pairing(op.pairing);
+  return params;
+}
+
+}  // namespace
+
+Result<void> fused_head_norm_rope_backward(Encoder& encoder, const FusedHeadNormRopeBackward& op) {
+  NORITE_TRY_ASSIGN(const HeadNormRopeBackwardParams params, check_backward(op));
+  View partials;
+  if (op.dw) {
+    const int64_t count = (params.tokens - 1) / params.tokens_per_partial + 1;
+    NORITE_TRY_ASSIGN(partials, acquire_partials(encoder, count, params.head_dim));
+  }
+  std::array<Argument, kHeadNormRopeBackwardParams + 1> arguments;
+  arguments[kHeadNormRopeBackwardX] = op.x;
+  arguments[kHeadNormRopeBackwardWeight] = op.weight;
+  arguments[kHeadNormRopeBackwardPositions] = op.angles.positions;
+  arguments[kHeadNormRopeBackwardFreqFactors] = op.angles.freq_factors;
+  arguments[kHeadNormRopeBackwardCos] = op.angles.cos;
+  arguments[kHeadNormRopeBackwardSin] = op.angles.sin;
+  arguments[kHeadNormRopeBackwardDy] = op.dy;
+  arguments[kHeadNormRopeBackwardDx] = op.dx;
+  arguments[kHeadNormRopeBackwardDwPartial] = partials;
+  arguments[kHeadNormRopeBackwardParams] = Argument::bytes(params);
+  NORITE_TRY(dispatch(encoder, kName, "fused_head_norm_rope_backward", arguments));
+  if (op.dw) return encode_sum_partials(encoder, kName, partials, op.dw);
+  return {};
+}
+
+}  // namespace norite::ops
