@@ -52,6 +52,7 @@ DeviceInfo describe(int threads, const SimdLevel& level) {
   info.details = fmt::format("{}, {} thread{}", level.name, threads, threads == 1 ? "" : "s");
   info.memory_bytes = memory_bytes();
   info.threads = threads;
+  for (const SimdLevel& known : simd_levels()) info.cpu_targets.push_back(known.name);
   info.limits = {.max_buffer_bytes = info.memory_bytes,
                  .max_threads_per_group = 1024,
                  .max_group_memory_bytes = 32 * 1024};
@@ -95,10 +96,11 @@ class CpuBackend final : public core::Backend {
 
   Result<std::shared_ptr<const core::PipelineState>> compile(const core::KernelSource& source,
                                                              const Specialisation&) override {
-    return fail(Code::unsupported,
-                fmt::format("cpu: kernel \"{}\" is kernel text, which this build cannot compile for "
-                            "the CPU; register it with register_native",
-                            source.name));
+    return fail(
+        Code::unsupported,
+        fmt::format("cpu: kernel \"{}\" is kernel text, which this build cannot compile for "
+                    "the CPU; register it with register_native",
+                    source.name));
   }
 
   Result<void> submit(core::CommandList list,
@@ -107,14 +109,15 @@ class CpuBackend final : public core::Backend {
     auto shared = std::make_shared<core::CommandList>(std::move(list));
     queue_.post([this, shared, completion = std::move(completion)] {
       auto outcome = executor_.run(*shared);
-      shared->commands.clear();  // buffers go back before anyone hears of the end; `this` may go too
+      shared->commands
+          .clear();  // buffers go back before anyone hears of the end; `this` may go too
       completion->complete(std::move(outcome.result), std::move(outcome.timings));
     });
     return {};
   }
   Result<void> submit_and_wait(core::CommandList list,
                                std::shared_ptr<core::Completion> completion) override {
-    if (queue_.running_here()) {
+    if (running_here()) {
       return fail(Code::failed_precondition,
                   "cpu: submit_and_wait from inside a kernel of the same device cannot end");
     }
@@ -126,10 +129,15 @@ class CpuBackend final : public core::Backend {
     return completion->wait();
   }
   void wait_idle() override {
-    if (!queue_.running_here()) queue_.run([] {});
+    if (!running_here()) queue_.run([] {});
   }
 
  private:
+  // Inside a kernel or the clean-up after it, waiting for the queue would never end.
+  [[nodiscard]] bool running_here() const noexcept {
+    return queue_.running_here() || executor_.running_here();
+  }
+
   DeviceInfo info_;
   SimdLevel level_;
   Executor executor_;
@@ -139,9 +147,9 @@ class CpuBackend final : public core::Backend {
 // Option, else environment, else every core.
 Result<int> choose_threads(const DeviceOptions& options) {
   if (options.threads < 0 || options.threads > 1024) {
-    return fail(Code::invalid_argument,
-                fmt::format("cpu: {} threads, expected 1 to 1024, or 0 for the default",
-                            options.threads));
+    return fail(
+        Code::invalid_argument,
+        fmt::format("cpu: {} threads, expected 1 to 1024, or 0 for the default", options.threads));
   }
   if (options.threads > 0) return options.threads;
   NORITE_TRY_ASSIGN(const auto wanted, core::env::num_threads());
@@ -167,13 +175,3 @@ Result<std::shared_ptr<core::Backend>> open(int, const DeviceOptions& options) {
 }
 
 }  // namespace norite::cpu
-
-namespace norite {
-
-std::vector<std::string> Device::cpu_targets() {
-  std::vector<std::string> names;
-  for (const cpu::SimdLevel& level : cpu::simd_levels()) names.push_back(level.name);
-  return names;
-}
-
-}  // namespace norite

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <exception>
 #include <span>
+#include <utility>
 
 #include "core/pipeline.hpp"
 
@@ -24,19 +25,34 @@ double microseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
 }
 
+thread_local const Executor* running = nullptr;
+
+// Marks the thread that runs a kernel, or a range of one: TBB chooses the thread.
+class Running {
+ public:
+  explicit Running(const Executor& executor) noexcept : outer_(std::exchange(running, &executor)) {}
+  ~Running() { running = outer_; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  const Executor* outer_;
+};
+
 class Call final : public NativeCall {
  public:
-  Call(const core::Command& command, int threads)
-      : NativeCall(command.arguments, command.grid), threads_(threads) {}
+  Call(const core::Command& command, const Executor& executor)
+      : NativeCall(command.arguments, command.grid), executor_(executor) {}
 
   void parallel_for(int64_t count, int64_t grain, const RangeBody& body) const override {
     if (count <= 0) return;
     grain = std::max<int64_t>(grain, 1);
     const int64_t ranges = (count - 1) / grain + 1;
     const auto run_range = [&](int64_t range) {
+      const Running mark(executor_);
       body(range * grain, std::min((range + 1) * grain, count));
     };
-    if (threads_ == 1 || ranges == 1) {
+    if (executor_.threads() == 1 || ranges == 1) {
       for (int64_t range = 0; range < ranges; ++range) run_range(range);
     } else {
       tbb::parallel_for(int64_t{0}, ranges, run_range);
@@ -44,15 +60,16 @@ class Call final : public NativeCall {
   }
 
  private:
-  int threads_;
+  const Executor& executor_;
 };
 
-Result<void> run_command(const core::Command& command, int threads) {
+Result<void> run_command(const core::Command& command, const Executor& executor) {
   const auto failed = [&](std::string_view why) {
     return fail(Code::execution_failed, fmt::format("{}: {}", command.label, why));
   };
   try {
-    const Call call(command, threads);
+    const Running mark(executor);
+    const Call call(command, executor);
     Result<void> result = command.pipeline.state()->native()(call);
     if (result) return result;
     return fail(result.error().code, fmt::format("{}: {}", command.label, result.error().message),
@@ -65,18 +82,19 @@ Result<void> run_command(const core::Command& command, int threads) {
 }
 
 // Commands [begin, end) that do not depend on each other.
-Result<void> run_group(std::span<const core::Command> group, int threads, bool timing,
+Result<void> run_group(std::span<const core::Command> group, const Executor& executor,
                        Clock::time_point start, std::span<DispatchTiming> timings) {
   std::vector<Result<void>> results(group.size());
   const auto run_one = [&](size_t i) {
+    const bool timing = !timings.empty();
     const auto begin = timing ? Clock::now() : start;
-    results[i] = run_command(group[i], threads);
+    results[i] = run_command(group[i], executor);
     if (timing) {
-      timings[i] = {group[i].label, microseconds(begin - start),
-                    microseconds(Clock::now() - begin)};
+      timings[i].start_us = microseconds(begin - start);
+      timings[i].duration_us = microseconds(Clock::now() - begin);
     }
   };
-  if (threads == 1 || group.size() == 1) {
+  if (executor.threads() == 1 || group.size() == 1) {
     for (size_t i = 0; i < group.size(); ++i) run_one(i);
   } else {
     tbb::parallel_for(size_t{0}, group.size(), run_one);
@@ -87,18 +105,19 @@ Result<void> run_group(std::span<const core::Command> group, int threads, bool t
   return {};
 }
 
-Result<void> run_all(const core::CommandList& list, int threads,
+Result<void> run_all(const core::CommandList& list, const Executor& executor,
                      std::vector<DispatchTiming>& timings) {
   const std::span<const core::Command> commands(list.commands);
   const auto start = Clock::now();
-  timings.resize(list.timing ? commands.size() : 0);
+  if (list.timing) {
+    for (const core::Command& command : commands) timings.push_back({command.label, 0, 0});
+  }
   for (size_t begin = 0, end = 0; begin < commands.size(); begin = end) {
     end = begin + 1;
     while (end < commands.size() && !commands[end].barrier_before) ++end;
     const auto group_timings =
         list.timing ? std::span(timings).subspan(begin, end - begin) : std::span<DispatchTiming>();
-    NORITE_TRY(run_group(commands.subspan(begin, end - begin), threads, list.timing, start,
-                         group_timings));
+    NORITE_TRY(run_group(commands.subspan(begin, end - begin), executor, start, group_timings));
   }
   return {};
 }
@@ -114,7 +133,7 @@ Executor::Executor(int threads) : arena_(threads, 1), threads_(threads) {
 
 Executor::Outcome Executor::run(const core::CommandList& list) {
   Outcome outcome;
-  const auto work = [&] { outcome.result = run_all(list, threads_, outcome.timings); };
+  const auto work = [&] { outcome.result = run_all(list, *this, outcome.timings); };
   if (threads_ == 1) {
     work();
   } else {
@@ -122,5 +141,7 @@ Executor::Outcome Executor::run(const core::CommandList& list) {
   }
   return outcome;
 }
+
+bool Executor::running_here() const noexcept { return running == this; }
 
 }  // namespace norite::cpu

@@ -24,6 +24,9 @@ class Executor {
 
   /// Runs the whole list. After a failed dispatch, nothing behind the next barrier is run.
   Outcome run(const core::CommandList& list);
+  [[nodiscard]] int threads() const noexcept { return threads_; }
+  /// Whether the calling thread is inside one of this executor's kernels.
+  [[nodiscard]] bool running_here() const noexcept;
 
  private:
   // TBB caps its threads at the number of cores; a larger device has to raise that.

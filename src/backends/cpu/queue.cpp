@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <utility>
 
 namespace norite::cpu {
 
@@ -17,9 +18,9 @@ struct Queue::State {
   void run_in_turn(std::unique_lock<std::mutex>& lock, uint64_t ticket, const Job& job) {
     changed.wait(lock, [&] { return turn == ticket; });
     lock.unlock();
-    running = this;
+    const State* outer = std::exchange(running, this);  // a job may wait for another device's
     job();
-    running = nullptr;
+    running = outer;
     lock.lock();
     ++turn;
     changed.notify_all();

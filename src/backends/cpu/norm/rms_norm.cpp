@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// rms_norm, rms_norm_mul and residual_rms_norm. Each row is read twice: once for its sum of squares
+// and, by then in the cache, once more to be scaled and written. Both passes prefetch the next row,
+// so that memory is read while it is written; the second catches what a full queue made the first
+// lose.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/norm/rms_norm.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+
+#include <hwy/aligned_allocator.h>
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <cmath>
+
+#include "backends/cpu/kernels.hpp"
+#include "backends/cpu/rows.hpp"
+#include "backends/cpu/simd/blocks-inl.h"
+#include "backends/cpu/simd/dispatch.hpp"
+#include "backends/cpu/simd/sums-inl.h"
+#include "backends/cpu/simd/weights-inl.h"
+#include "backends/cpu/streaming.hpp"
+#include "norm/params.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace norite::cpu::HWY_NAMESPACE {
+
+/// The operands of one row, or of the first; nullptr stands for one that is absent.
+template <class Raw>
+struct NormRow {
+  const Raw *x, *residual, *scale;
+  Raw *sum, *y;
+  float* rms_inv;
+};
+
+template <class E>
+class RmsNorm {
+ public:
+  RmsNorm(const NativeCall& call, const float* weight)
+      : params_(call.constants<RmsNormParams>(kRmsNormParams)),
+        weight_(weight),
+        first_{.x = call.data<Raw>(kRmsNormX),
+               .residual = call.data<Raw>(kRmsNormResidual),
+               .scale = call.data<Raw>(kRmsNormScale),
+               .sum = call.data<Raw>(kRmsNormSum),
+               .y = call.data<Raw>(kRmsNormY),
+               .rms_inv = call.data<float>(kRmsNormRmsInv)},
+        rows_(row_count(params_.rows)) {
+    const int64_t bytes = rows_ * params_.dim * static_cast<int64_t>(sizeof(Raw));
+    streaming_ = bytes >= kStreamBytes && first_.y && first_.y != first_.x;
+  }
+
+  void run(int64_t begin, int64_t end) const {
+    // A sum that is streamed out would have to come back from memory for the second pass, so that
+    // reads it here.
+    hwy::AlignedFreeUniquePtr<Raw[]> kept;
+    if (streaming_ && first_.sum != first_.residual) {
+      kept = hwy::AllocateAligned<Raw>(padded_to_blocks(params_.dim));
+    }
+    for (int64_t r = begin; r < end; ++r) {
+      const Row row = row_at(r);
+      const Row next = row.y ? row_at(std::min(r + 1, rows_ - 1)) : row;
+      const bool streaming = streaming_ && is_aligned(row.y) && is_aligned(row.sum);
+      Raw* const sum = streaming && kept ? kept.get() : row.sum;
+      const float squares = sum ? add_residual(row, next, sum) : sum_of_squares(row, next);
+      const float mean = squares / static_cast<float>(params_.dim);
+      const float rms_inv = 1.0f / std::sqrt(mean + params_.eps);
+      if (row.rms_inv) *row.rms_inv = rms_inv;
+      if (!row.y) continue;
+      if (sum != row.sum) stream_sum(sum, row);
+      if (streaming) {
+        write<Store::streaming>(sum ? sum : row.x, row, next, rms_inv);
+      } else {
+        write<Store::cached>(sum ? sum : row.x, row, next, rms_inv);
+      }
+    }
+    hwy::FlushStream();
+  }
+
+ private:
+  using Raw = typename E::Raw;
+  using Row = NormRow<Raw>;
+
+  Row row_at(int64_t r) const {
+    const auto at = [&](auto* first, const RowStrides& strides) {
+      return first ? first + row_offset(params_.rows, strides, r) : nullptr;
+    };
+    return {.x = at(first_.x, params_.x),
+            .residual = at(first_.residual, params_.residual),
+            .scale = at(first_.scale, params_.scale),
+            .sum = at(first_.sum, params_.sum),
+            .y = at(first_.y, params_.y),
+            .rms_inv = at(first_.rms_inv, params_.rms_inv)};
+  }
+
+  static bool is_aligned(const Raw* row) {
+    return reinterpret_cast<uintptr_t>(row) % (lanes() * sizeof(float)) == 0;
+  }
+
+  float sum_of_squares(Row row, Row next) const {
+    return sum_blocks(params_.dim, [=](Block acc, int64_t i, size_t count) HWY_ATTR {
+      prefetch_block(next.x + i);
+      const Block x = load_part<E>(row.x + i, count);
+      return mul_add(x, x, acc);
+    });
+  }
+
+  /// Writes x + residual, rounded, to `sum`, and returns its sum of squares as rounded: the norm of
+  /// the sum has the same bits as if it had been computed on its own.
+  float add_residual(Row row, Row next, Raw* sum) const {
+    return sum_blocks(params_.dim, [=](Block acc, int64_t i, size_t count) HWY_ATTR {
+      prefetch_block(next.x + i);
+      prefetch_block(next.residual + i);
+      const Block x = load_part<E>(row.x + i, count);
+      const Block residual = load_part<E>(row.residual + i, count);
+      const auto packed = E::pack({hn::Add(x.a, residual.a), hn::Add(x.b, residual.b)});
+      write_part<E>(packed, sum + i, count);
+      const Block s = E::unpack(packed);
+      return mul_add(s, s, acc);
+    });
+  }
+
+  /// y = s * rms_inv * weight [* scale]
+  template <Store kStore, bool kScale>
+  void scale_row(const Raw* s, Row row, Row next, float rms_inv) const {
+    const VF r = hn::Set(DF(), rms_inv);
+    const float* weight = weight_;
+    const bool round_first = params_.rounding == kRoundBeforeWeight;
+    const Raw* also = kScale ? next.scale : next.residual ? next.residual : next.x;
+    for_blocks(params_.dim, [=](int64_t i, size_t count) HWY_ATTR {
+      prefetch_block(next.x + i);
+      prefetch_block(also + i);
+      const Block v = load_part<E>(s + i, count);
+      Block y = {hn::Mul(v.a, r), hn::Mul(v.b, r)};
+      if (round_first) y = round_to<E>(y);
+      const Block w = F32::load(weight + i);
+      y = {hn::Mul(y.a, w.a), hn::Mul(y.b, w.b)};
+      if constexpr (kScale) {
+        const Block scale = load_part<E>(row.scale + i, count);
+        y = {hn::Mul(y.a, scale.a), hn::Mul(y.b, scale.b)};
+      }
+      store_part<E, kStore>(y, row.y + i, count);
+    });
+  }
+
+  template <Store kStore>
+  void write(const Raw* s, Row row, Row next, float rms_inv) const {
+    if (row.scale) {
+      scale_row<kStore, true>(s, row, next, rms_inv);
+    } else {
+      scale_row<kStore, false>(s, row, next, rms_inv);
+    }
+  }
+
+  void stream_sum(const Raw* sum, Row row) const {
+    for_blocks(params_.dim, [=](int64_t i, size_t count) HWY_ATTR {
+      write_part<E, Store::streaming>(E::read(sum + i), row.sum + i, count);
+    });
+  }
+
+  const RmsNormParams params_;
+  const float* weight_;
+  const Row first_;
+  const int64_t rows_;
+  bool streaming_;
+};
+
+template <class E>
+Result<void> rms_norm_as(const NativeCall& call) {
+  const auto& params = call.constants<RmsNormParams>(kRmsNormParams);
+  const auto weight = hwy::AllocateAligned<float>(padded_to_blocks(params.dim));
+  if (!weight) return fail(Code::out_of_memory, "rms_norm: no memory for the weights in f32");
+  expand_weight<E>(call.data<void>(kRmsNormWeight), call.view(kRmsNormWeight).dtype(),
+                   params.weight_mode, params.dim, weight.get());
+  const RmsNorm<E> norm(call, weight.get());
+  const int64_t row_bytes = params.dim * static_cast<int64_t>(sizeof(typename E::Raw));
+  call.parallel_for(row_count(params.rows), rows_per_task(row_bytes),
+                    [&](int64_t begin, int64_t end) { norm.run(begin, end); });
+  return {};
+}
+
+Result<void> RmsNormKernel(const NativeCall& call) {
+  switch (call.view(kRmsNormX).dtype()) {
+    case DType::f16:
+      return rms_norm_as<F16>(call);
+    case DType::bf16:
+      return rms_norm_as<BF16>(call);
+    default:
+      return rms_norm_as<F32>(call);
+  }
+}
+
+}  // namespace norite::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace norite::cpu {
+
+HWY_EXPORT(RmsNormKernel);
+
+KernelFunction rms_norm(const SimdLevel& level) { return NORITE_SIMD_SELECT(RmsNormKernel, level); }
+
+}  // namespace norite::cpu
+#endif

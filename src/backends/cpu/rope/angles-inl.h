@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Cosines and sines of the angles by which a token's pairs rotate.
+//
+// angle = position * theta^(-2i / frequency_dim) / freq_factors[i]. A float cannot hold such an
+// angle at long contexts (131071 rad leaves 2^-7 for the fraction), so it is counted in turns, in
+// double: dropping the whole turns is exact, and only the fraction is rounded to float.
+//
+// Re-included for every target; no ordinary include guard.
+
+#if defined(NORITE_CPU_ANGLES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef NORITE_CPU_ANGLES_INL_H
+#undef NORITE_CPU_ANGLES_INL_H
+#else
+#define NORITE_CPU_ANGLES_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "backends/cpu/simd/blocks-inl.h"
+#include "backends/cpu/simd/weights-inl.h"
+#include "rope/params.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace norite::cpu::HWY_NAMESPACE {
+
+inline constexpr int64_t kMaxHeadDim = 1024;
+inline constexpr int64_t kMaxPairs = kMaxHeadDim / 2;
+
+/// Cosine and sine of `turns` in [-0.5, 0.5], to 2e-7; exactly 1 and 0 for 0.
+HWY_INLINE void cos_sin(VF turns, VF& cos, VF& sin) {
+  // h in [-0.5, 0.5] half turns, at most one half turn away from the angle, which flips both signs.
+  const DF d;
+  const VF half_turns = hn::Add(turns, turns);
+  const VF flips = hn::Round(half_turns);
+  const VF h = hn::Sub(half_turns, flips);
+  const VF sign = hn::NegMulAdd(hn::Abs(flips), hn::Set(d, 2.0f), hn::Set(d, 1.0f));
+  const VF u = hn::Mul(h, h);
+  // Minimax polynomials of sin(pi h) / h and cos(pi h) in h^2.
+  VF p = hn::MulAdd(hn::Set(d, 0.07765940576791763f), u, hn::Set(d, -0.5982921719551086f));
+  p = hn::MulAdd(p, u, hn::Set(d, 2.5500776767730713f));
+  p = hn::MulAdd(p, u, hn::Set(d, -5.167710304260254f));
+  p = hn::MulAdd(p, u, hn::Set(d, 3.1415927410125732f));
+  VF q = hn::MulAdd(hn::Set(d, -0.02439671754837036f), u, hn::Set(d, 0.23493756353855133f));
+  q = hn::MulAdd(q, u, hn::Set(d, -1.3352121114730835f));
+  q = hn::MulAdd(q, u, hn::Set(d, 4.058709144592285f));
+  q = hn::MulAdd(q, u, hn::Set(d, -4.934802055358887f));
+  q = hn::MulAdd(q, u, hn::Set(d, 1.0f));
+  sin = hn::Mul(hn::Mul(p, h), sign);
+  cos = hn::Mul(q, sign);
+}
+
+/// The optional inputs that angles come from; which are given follows RopeAngleParams::source.
+struct AngleInputs {
+  const void* positions;
+  const float* freq_factors;
+  const float* cos;
+  const float* sin;
+};
+
+/// Cosines and sines of one token: `pairs` values each, in plain order.
+struct TokenAngles {
+  const float* cos;
+  const float* sin;
+};
+
+/// Where computed cosines and sines of one token are kept.
+struct AngleStorage {
+  HWY_ALIGN float cos[kMaxPairs + block()];
+  HWY_ALIGN float sin[kMaxPairs + block()];
+};
+
+class Angles {
+ public:
+  Angles(const RopeAngleParams& params, const AngleInputs& inputs, int64_t pairs)
+      : params_(params), inputs_(inputs), pairs_(pairs) {
+    if (params.source == kAnglesCached) return;
+    // One pow and a running product: its error grows to 1e-13, where frequencies are lowest.
+    const double ratio = std::pow(static_cast<double>(params.theta),
+                                  -2.0 / static_cast<double>(params.frequency_dim));
+    double frequency = 0.5 * std::numbers::inv_pi;
+    for (int64_t i = 0; i < pairs; ++i, frequency *= ratio) {
+      turns_[i] = inputs.freq_factors == nullptr ? frequency : frequency / inputs.freq_factors[i];
+    }
+  }
+
+  /// The angles of one token: where they are cached, or computed into `storage`.
+  TokenAngles of(int64_t token, AngleStorage& storage) const {
+    if (params_.source == kAnglesCached) {
+      return {inputs_.cos + token * params_.cos_stride, inputs_.sin + token * params_.sin_stride};
+    }
+    compute(position(token), storage);
+    return {storage.cos, storage.sin};
+  }
+
+ private:
+  double position(int64_t token) const {
+    if (params_.source == kAnglesSequential) {
+      return static_cast<double>(params_.first_position + token);
+    }
+    const int64_t i = token * params_.position_stride;
+    if (params_.signed_positions != 0) return static_cast<const int32_t*>(inputs_.positions)[i];
+    return static_cast<const uint32_t*>(inputs_.positions)[i];
+  }
+
+  void compute(double position, AngleStorage& to) const {
+    const hn::ScalableTag<double> dd;
+    const hn::Rebind<float, decltype(dd)> dh;
+    const int64_t step = static_cast<int64_t>(hn::Lanes(dd));
+    const auto p = hn::Set(dd, position);
+    for (int64_t i = 0; i < pairs_; i += step) {
+      const auto turns = hn::Mul(p, hn::Load(dd, turns_ + i));
+      hn::Store(hn::DemoteTo(dh, hn::Sub(turns, hn::Round(turns))), dh, to.sin + i);
+    }
+    for (int64_t i = 0; i < pairs_; i += static_cast<int64_t>(lanes())) {
+      VF cos, sin;
+      cos_sin(hn::Load(DF(), to.sin + i), cos, sin);
+      hn::Store(cos, DF(), to.cos + i);
+      hn::Store(sin, DF(), to.sin + i);
+    }
+  }
+
+  const RopeAngleParams& params_;
+  AngleInputs inputs_;
+  int64_t pairs_;
+  HWY_ALIGN double turns_[kMaxPairs + block()] = {};  // of pair i from one position to the next
+};
+
+}  // namespace norite::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // target toggle

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// Loads and stores of float data in blocks of two vectors, always as f32 in registers.
+//
+// Block order: for f32 and f16 the first vector holds elements [0, N), the second [N, 2N). For bf16
+// the first holds the even elements, the second the odd ones: a 32-bit word is two bf16, and a
+// shift and a mask split it at half the cost of widening. Whatever is combined element by element
+// with a block (weights, cosines) must be in the same order: load_f32 and store_f32 of each element
+// type convert between plain f32 memory and a block.
+//
+// Each element type also has its packed form, the bits of a block as they are stored: pack rounds
+// (to nearest, ties to even; NaN stays NaN) and unpack is exact.
+//
+// Re-included for every target; no ordinary include guard.
+
+#if defined(NORITE_CPU_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef NORITE_CPU_BLOCKS_INL_H
+#undef NORITE_CPU_BLOCKS_INL_H
+#else
+#define NORITE_CPU_BLOCKS_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "backends/cpu/simd/float16-inl.h"
+#include "norite/float16.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace norite::cpu::HWY_NAMESPACE {
+
+/// Elements of one vector and of one block.
+HWY_INLINE constexpr size_t lanes() { return HWY_LANES(float); }
+HWY_INLINE constexpr size_t block() { return 2 * lanes(); }
+
+struct Block {
+  VF a, b;
+};
+
+enum class Store { cached, streaming };  // streaming needs an address aligned to a vector
+
+template <Store kStore, class D>
+HWY_INLINE void store_vector(hn::Vec<D> v, D d, hn::TFromD<D>* to) {
+  if constexpr (kStore == Store::streaming) {
+    hn::Stream(v, d, to);
+  } else {
+    hn::StoreU(v, d, to);
+  }
+}
+
+struct F32 {
+  using Raw = float;
+  using Packed = Block;
+
+  static HWY_INLINE Packed pack(Block v) { return v; }
+  static HWY_INLINE Block unpack(Packed bits) { return bits; }
+  static HWY_INLINE Packed read(const Raw* from) {
+    return {hn::LoadU(DF(), from), hn::LoadU(DF(), from + lanes())};
+  }
+  template <Store kStore>
+  static HWY_INLINE void write(Packed bits, Raw* to) {
+    store_vector<kStore>(bits.a, DF(), to);
+    store_vector<kStore>(bits.b, DF(), to + lanes());
+  }
+
+  static HWY_INLINE Block load(const Raw* from) { return read(from); }
+  static HWY_INLINE Block load_f32(const float* from) { return read(from); }
+  static HWY_INLINE void store_f32(Block v, float* to) { write<Store::cached>(v, to); }
+};
+
+struct BF16 {
+  using Raw = uint16_t;
+  using Packed = VU;
+
+  // Two 16-bit lanes at a time: what rounding adds to the upper half of a float is the carry out of
+  // lower + 0x7FFF + (upper & 1), and that is the top bit of a rounding average. The two saturations
+  // keep NaN 0x7FFF and 0xFFFF from turning into zero.
+  static HWY_INLINE Packed pack(Block v) {
+#if HWY_TARGET == HWY_SCALAR
+    const uint32_t even = to_bfloat16(hn::GetLane(v.a)).bits;
+    const uint32_t odd = to_bfloat16(hn::GetLane(v.b)).bits;
+    return hn::Set(DU(), even | odd << 16);
+#else
+    const VU a = hn::BitCast(DU(), v.a);
+    const VU b = hn::BitCast(DU(), v.b);
+    const VU upper_mask = hn::Set(DU(), 0xFFFF0000u);
+    const auto upper = halves(hn::Or(hn::ShiftRight<16>(a), hn::And(b, upper_mask)));
+    const auto lower = halves(hn::Or(hn::AndNot(upper_mask, a), hn::ShiftLeft<16>(b)));
+    const auto half = hn::OrAnd(hn::Set(D16(), 0x7FFE), upper, hn::Set(D16(), 1));
+    const auto carry = hn::ShiftRight<15>(hn::AverageRound(lower, half));
+    const hn::RebindToSigned<D16> di;
+    const auto sum = hn::SaturatedAdd(hn::BitCast(di, upper), hn::BitCast(di, carry));
+    return hn::BitCast(DU(), hn::Max(upper, hn::BitCast(D16(), sum)));
+#endif
+  }
+  static HWY_INLINE Block unpack(Packed bits) {
+    return {hn::BitCast(DF(), hn::ShiftLeft<16>(bits)),
+            hn::BitCast(DF(), hn::And(bits, hn::Set(DU(), 0xFFFF0000u)))};
+  }
+  static HWY_INLINE Packed read(const Raw* from) {
+    return hn::LoadU(DU(), reinterpret_cast<const uint32_t*>(from));
+  }
+  template <Store kStore>
+  static HWY_INLINE void write(Packed bits, Raw* to) {
+    store_vector<kStore>(bits, DU(), reinterpret_cast<uint32_t*>(to));
+  }
+
+  static HWY_INLINE Block load(const Raw* from) { return unpack(read(from)); }
+  static HWY_INLINE Block load_f32(const float* from) {
+#if HWY_TARGET == HWY_SCALAR  // vectors of one element: plain order is block order
+    return F32::load(from);
+#else
+    Block v;
+    hn::LoadInterleaved2(DF(), from, v.a, v.b);
+    return v;
+#endif
+  }
+  static HWY_INLINE void store_f32(Block v, float* to) {
+#if HWY_TARGET == HWY_SCALAR
+    F32::store_f32(v, to);
+#else
+    hn::StoreInterleaved2(v.a, v.b, DF(), to);
+#endif
+  }
+
+ private:
+  using D16 = hn::Repartition<uint16_t, DU>;
+  static HWY_INLINE hn::Vec<D16> halves(VU words) { return hn::BitCast(D16(), words); }
+};
+
+struct F16 {
+  using Raw = uint16_t;
+  struct Packed {
+    VHalves a, b;
+  };
+
+  static HWY_INLINE Packed pack(Block v) { return {narrow_f16(v.a), narrow_f16(v.b)}; }
+  static HWY_INLINE Block unpack(Packed bits) { return {widen_f16(bits.a), widen_f16(bits.b)}; }
+  static HWY_INLINE Packed read(const Raw* from) {
+    return {hn::LoadU(DHalves(), from), hn::LoadU(DHalves(), from + lanes())};
+  }
+  template <Store kStore>
+  static HWY_INLINE void write(Packed bits, Raw* to) {
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (kStore == Store::streaming) {
+      const hn::ScalableTag<uint16_t> d;
+      return hn::Stream(hn::Combine(d, bits.b, bits.a), d, to);
+    }
+#endif
+    hn::StoreU(bits.a, DHalves(), to);
+    hn::StoreU(bits.b, DHalves(), to + lanes());
+  }
+
+  static HWY_INLINE Block load(const Raw* from) { return unpack(read(from)); }
+  static HWY_INLINE Block load_f32(const float* from) { return F32::load(from); }
+  static HWY_INLINE void store_f32(Block v, float* to) { F32::store_f32(v, to); }
+};
+
+/// The first `count` <= block() elements of a block; the rest reads as zero. A constant count of
+/// block() is a plain load.
+template <class E>
+HWY_INLINE Block load_part(const typename E::Raw* from, size_t count) {
+  if (count == block()) return E::load(from);
+  HWY_ALIGN typename E::Raw staged[block()] = {};
+  std::memcpy(staged, from, count * sizeof(typename E::Raw));
+  return E::load(staged);
+}
+
+template <class E, Store kStore = Store::cached>
+HWY_INLINE void write_part(typename E::Packed bits, typename E::Raw* to, size_t count) {
+  if (count == block()) return E::template write<kStore>(bits, to);
+  HWY_ALIGN typename E::Raw staged[block()];
+  E::template write<Store::cached>(bits, staged);
+  std::memcpy(to, staged, count * sizeof(typename E::Raw));
+}
+
+template <class E, Store kStore = Store::cached>
+HWY_INLINE void store_part(Block v, typename E::Raw* to, size_t count) {
+  write_part<E, kStore>(E::pack(v), to, count);
+}
+
+/// Plain f32 memory to and from the block order of E, the same way.
+template <class E>
+HWY_INLINE Block load_f32_part(const float* from, size_t count) {
+  if (count == block()) return E::load_f32(from);
+  HWY_ALIGN float staged[block()] = {};
+  std::memcpy(staged, from, count * sizeof(float));
+  return E::load_f32(staged);
+}
+
+template <class E>
+HWY_INLINE void store_f32_part(Block v, float* to, size_t count) {
+  if (count == block()) return E::store_f32(v, to);
+  HWY_ALIGN float staged[block()];
+  E::store_f32(v, staged);
+  std::memcpy(to, staged, count * sizeof(float));
+}
+
+/// The value that a store followed by a load would give.
+template <class E>
+HWY_INLINE Block round_to(Block v) {
+  return E::unpack(E::pack(v));
+}
+
+/// Asks the L2 cache for the memory of one block. The L1 cache stays with what is in use, and its few
+/// miss slots stay free. Harmless past the end of a row.
+template <class T>
+HWY_INLINE void prefetch_block(const T* from) {
+  constexpr size_t kLine = 64 / sizeof(T);
+  for (size_t i = 0; i < block(); i += kLine) __builtin_prefetch(from + i, 0, 2);
+}
+
+/// Calls body(i, count) for every block of [0, dim): count is block(), a constant to the compiler,
+/// but for the last call when dim is no multiple of it.
+template <class Body>
+HWY_INLINE void for_blocks(int64_t dim, Body body) {
+  constexpr int64_t kBlock = static_cast<int64_t>(block());
+  int64_t i = 0;
+  for (; i + kBlock <= dim; i += kBlock) body(i, block());
+  if (i < dim) body(i, static_cast<size_t>(dim - i));
+}
+
+}  // namespace norite::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // target toggle

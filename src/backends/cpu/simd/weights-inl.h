@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Weights of any dtype and mode as f32 in the block order of the activations, made once per call.
+// A missing weight becomes ones, which multiply exactly, so kernels know a single form.
+//
+// Re-included for every target; no ordinary include guard.
+
+#if defined(NORITE_CPU_WEIGHTS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef NORITE_CPU_WEIGHTS_INL_H
+#undef NORITE_CPU_WEIGHTS_INL_H
+#else
+#define NORITE_CPU_WEIGHTS_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "backends/cpu/simd/blocks-inl.h"
+#include "norite/dtype.hpp"
+#include "norm/params.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace norite::cpu::HWY_NAMESPACE {
+
+/// Floats that `dim` values take in block order: the last block is padded.
+HWY_INLINE size_t padded_to_blocks(int64_t dim) {
+  return (static_cast<size_t>(dim) + block() - 1) / block() * block();
+}
+
+/// Weights stored as W, in the block order of E.
+template <class E, class W>
+HWY_INLINE void expand_weight_as(const void* weight, float offset, int64_t dim, float* out) {
+  const auto* from = static_cast<const typename W::Raw*>(weight);
+  const VF added = hn::Set(DF(), offset);
+  for_blocks(dim, [=](int64_t i, size_t count) HWY_ATTR {
+    const Block v = load_part<W>(from + i, count);
+    // -0 is the neutral element of addition: it leaves even a weight of -0 as it is.
+    HWY_ALIGN float staged[block()];
+    W::store_f32({hn::Add(v.a, added), hn::Add(v.b, added)}, staged);
+    F32::store_f32(E::load_f32(staged), out + i);
+  });
+}
+
+/// Writes padded_to_blocks(dim) floats to `out`, in the block order of E. The padding is finite: it
+/// meets elements that load_part reads as zero. mode: NormWeightMode.
+template <class E>
+void expand_weight(const void* weight, DType dtype, uint32_t mode, int64_t dim, float* out) {
+  if (mode == kWeightNone) {
+    std::fill_n(out, padded_to_blocks(dim), 1.0f);
+    return;
+  }
+  const float offset = mode == kWeightOnePlus ? 1.0f : -0.0f;
+  switch (dtype) {
+    case DType::f16:
+      return expand_weight_as<E, F16>(weight, offset, dim, out);
+    case DType::bf16:
+      return expand_weight_as<E, BF16>(weight, offset, dim, out);
+    default:
+      return expand_weight_as<E, F32>(weight, offset, dim, out);
+  }
+}
+
+/// Sums kept in the block order of E, written as dim floats in plain order.
+template <class E>
+void from_block_order(const float* sums, int64_t dim, float* out) {
+  for_blocks(dim, [=](int64_t i, size_t count) HWY_ATTR {
+    store_f32_part<E>(F32::load(sums + i), out + i, count);
+  });
+}
+
+}  // namespace norite::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // target toggle
