@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "cases/roof.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace norite::cases {
+namespace {
+
+constexpr int64_t kBufferBytes = int64_t{256} << 20;
+/// What a thread takes at a time: long enough to stream, short enough to balance.
+constexpr int64_t kGrainBytes = int64_t{1} << 20;
+constexpr int64_t kLineBytes = 64;
+constexpr int kCalibrationRounds = 3;
+
+enum CopyArgument { kCopySource, kCopyTarget };
+enum ReadArgument { kReadSource, kReadSums };
+
+/// Writes a cache line without reading it first, where the compiler and the machine know how.
+void stream_line(std::byte* target, const std::byte* source) {
+#if defined(__SSE2__)
+  for (int64_t at = 0; at < kLineBytes; at += int64_t{sizeof(__m128i)}) {
+    const __m128i value = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + at));
+    _mm_stream_si128(reinterpret_cast<__m128i*>(target + at), value);
+  }
+#else
+  std::memcpy(target, source, kLineBytes);
+#endif
+}
+
+Result<void> copy_plain(const NativeCall& call) {
+  const auto* source = call.data<const std::byte>(kCopySource);
+  auto* target = call.data<std::byte>(kCopyTarget);
+  call.parallel_for(kBufferBytes, kGrainBytes, [=](int64_t begin, int64_t end) {
+    std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
+  });
+  return {};
+}
+
+Result<void> copy_streaming(const NativeCall& call) {
+  const auto* source = call.data<const std::byte>(kCopySource);
+  auto* target = call.data<std::byte>(kCopyTarget);
+  call.parallel_for(kBufferBytes, kGrainBytes, [=](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; at += kLineBytes) stream_line(target + at, source + at);
+    // Streaming stores are not ordered with the signal that this range is done.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  });
+  return {};
+}
+
+Result<void> read_all(const NativeCall& call) {
+  constexpr int64_t kWords = kGrainBytes / int64_t{sizeof(uint64_t)};
+  const auto* source = call.data<const uint64_t>(kReadSource);
+  auto* sums = call.data<uint64_t>(kReadSums);
+  call.parallel_for(kBufferBytes / kGrainBytes, 1, [=](int64_t begin, int64_t end) {
+    for (int64_t grain = begin; grain < end; ++grain) {
+      uint64_t sum = 0;
+      for (int64_t i = 0; i < kWords; ++i) sum += source[grain * kWords + i];
+      sums[grain] = sum;  // keeps the reads alive
+    }
+  });
+  return {};
+}
+
+/// A kernel of the probe; another probe on the same device may have registered it already.
+Result<Pipeline> pipeline(const Device& device, NativeKernel kernel) {
+  KernelId id{.name = kernel.name};
+  if (auto added = device.registry().register_native(std::move(kernel));
+      !added && added.error().code != Code::already_exists) {
+    return tl::unexpected(std::move(added).error());
+  }
+  return device.registry().get_pipeline(id);
+}
+
+}  // namespace
+
+Result<RoofProbe> RoofProbe::make(const Device& device) {
+  RoofProbe probe(device);
+  const std::vector<Parameter> copies = {{"source", Access::read}, {"target", Access::write}};
+  const std::vector<Parameter> reads = {{"source", Access::read}, {"sums", Access::write}};
+  NORITE_TRY_ASSIGN(probe.copy_plain_, pipeline(device, {"roof.copy_plain", copies, copy_plain}));
+  NORITE_TRY_ASSIGN(probe.copy_streaming_,
+                    pipeline(device, {"roof.copy_streaming", copies, copy_streaming}));
+  NORITE_TRY_ASSIGN(probe.read_, pipeline(device, {"roof.read", reads, read_all}));
+  NORITE_TRY_ASSIGN(probe.source_, device.empty(DType::u8, {kBufferBytes}));
+  NORITE_TRY_ASSIGN(probe.target_, device.empty(DType::u8, {kBufferBytes}));
+  NORITE_TRY_ASSIGN(probe.sums_, device.empty(DType::u8, {kBufferBytes / kGrainBytes * 8}));
+  NORITE_TRY(probe.choose_stores());
+  return probe;
+}
+
+Result<void> RoofProbe::choose_stores() {
+  // Untouched zero pages may all be one page of the cache: give every page of the source its own.
+  const std::vector<std::byte> ones(kGrainBytes, std::byte{1});
+  for (int64_t at = 0; at < kBufferBytes; at += kGrainBytes) NORITE_TRY(source_.write(ones, at));
+
+  double plain = 0, streaming = 0;
+  for (int round = 0; round < kCalibrationRounds; ++round) {
+    NORITE_TRY_ASSIGN(const double with_plain, time(copy_plain_, target_, 2 * kBufferBytes));
+    NORITE_TRY_ASSIGN(const double with_streaming,
+                      time(copy_streaming_, target_, 2 * kBufferBytes));
+    plain = std::max(plain, with_plain);
+    streaming = std::max(streaming, with_streaming);
+  }
+  streaming_ = streaming > plain;
+  return {};
+}
+
+Result<double> RoofProbe::sample(Roof roof) const {
+  if (roof == Roof::read) return time(read_, sums_, kBufferBytes);
+  return time(streaming_ ? copy_streaming_ : copy_plain_, target_, 2 * kBufferBytes);
+}
+
+Result<double> RoofProbe::time(const Pipeline& pipeline, const Buffer& target,
+                               int64_t bytes) const {
+  Encoder encoder = device_.encoder();
+  const Argument arguments[] = {source_, target};
+  NORITE_TRY(encoder.dispatch(pipeline, arguments));
+  const auto start = std::chrono::steady_clock::now();
+  NORITE_TRY(encoder.submit_and_wait());
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  return static_cast<double>(bytes) / elapsed.count() / 1e9;
+}
+
+}  // namespace norite::cases

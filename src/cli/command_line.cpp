@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "cli/command_line.hpp"
+
+#include "cli/terminal.hpp"
+#include "cli/verbs.hpp"
+
+#include <norite/version.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace norite::cli {
+namespace {
+
+constexpr const char* kDescription =
+    "Norite runs the kernels of transformer models, forward and backward, checks them against\n"
+    "float64 and measures them against the machine's memory bandwidth.";
+
+constexpr const char* kFooter = R"(
+Examples:
+  norite demo                                 every operation on shapes of real models
+  norite verify --filter 'rms_norm[bf16'      the cases whose names contain that text
+  norite verify --reference ops.safetensors   results of another program, from a file
+  norite bench --filter backward --json       measurements, for another program to read
+  norite ops --markdown                       the support table of the documentation
+
+Environment:
+  NORITE_DEVICE        the device where --device is not given
+  NORITE_NUM_THREADS   the number of threads where --threads is not given
+  NORITE_CPU_TARGET    a SIMD level instead of the best one; 'norite --version' lists them
+  NO_COLOR             no colours, even on a terminal
+
+Exit codes:
+  0 fine   1 a check failed   2 wrong usage   3 no such device, or unsupported
+  4 the input file is bad   70 an error inside Norite)";
+
+std::string version_text() {
+  std::vector<std::string> backends;
+  for (const DeviceInfo& info : Device::list()) backends.push_back(info.backend);
+#if defined(__clang__)
+  constexpr std::string_view compiler = "clang " __clang_version__;
+#else
+  constexpr std::string_view compiler = "gcc " __VERSION__;
+#endif
+  return fmt::format("norite {}\ncompiler: {}\nbackends: {}\nSIMD levels: {}", version(), compiler,
+                     fmt::join(backends, ", "), fmt::join(Device::cpu_targets(), ", "));
+}
+
+using Verb = ExitCode (*)(const Options&);
+
+/// The command's verbs as CLI11 sees them, with the options that each has.
+class CommandLine {
+ public:
+  CommandLine() {
+    app_.footer(kFooter);
+    app_.set_version_flag("--version", version_text, "Print version, compiler and SIMD levels");
+    app_.require_subcommand(0, 1);
+    add_verbs();
+  }
+
+  ExitCode run(int argc, char** argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::Success& request) {  // --help, --version
+      app_.exit(request);
+      return ExitCode::ok;
+    } catch (const CLI::ParseError& error) {
+      const std::string verb = parsed_verb();
+      return report_usage(fmt::format("{}\nSee 'norite{} --help'.", error.what(), verb));
+    }
+    if (chosen_ == nullptr) {
+      fmt::print("{}", app_.help());
+      return ExitCode::ok;
+    }
+    return chosen_(options_);
+  }
+
+ private:
+  void add_verbs() {
+    CLI::App* demo_verb = add_verb("demo", demo, "Check and time every operation on real shapes");
+    add_filter(demo_verb);
+    add_verb("devices", devices, "List the devices that this machine has");
+    CLI::App* ops_verb = add_verb("ops", ops, "Show which operation runs where on which dtype");
+    add_filter(ops_verb);
+    ops_verb->add_flag("--markdown", options_.markdown, "Print the table as Markdown");
+
+    CLI::App* verify_verb = add_verb("verify", verify, "Check results against float64");
+    add_filter(verify_verb);
+    verify_verb->add_option("--reference", options_.reference,
+                            "Check against the results in this safetensors file");
+    verify_verb->add_flag("--large", options_.large, "Also a case of more than 2^31 elements");
+    verify_verb->add_flag("-v,--verbose", options_.verbose, "List every case");
+
+    CLI::App* bench_verb = add_verb("bench", bench, "Measure bandwidth, as a share of a copy's");
+    add_filter(bench_verb);
+    bench_verb
+        ->add_option("--min-time", options_.min_time_s, "Seconds to measure each case for (0.4)")
+        ->check(CLI::Range(0.0, 3600.0))
+        ->type_name("SECONDS");
+  }
+
+  CLI::App* add_verb(const std::string& name, Verb verb, const std::string& description) {
+    CLI::App* sub = app_.add_subcommand(name, description);
+    sub->add_flag("--json", options_.json, "Print JSON on stdout, and no progress");
+    sub->add_option("--device", options_.device, "Device to use, as 'norite devices' names it")
+        ->type_name("ID");
+    sub->add_option("--threads", options_.threads, "CPU threads that run kernels")
+        ->check(CLI::Range(1, 4096))
+        ->type_name("N");
+    sub->set_version_flag("--version", version_text, "Print version, compiler and SIMD levels");
+    sub->callback([this, verb] { chosen_ = verb; });
+    return sub;
+  }
+
+  void add_filter(CLI::App* verb) {
+    verb->add_option("--filter", options_.filter, "Only what has this text in its name")
+        ->type_name("TEXT");
+  }
+
+  /// " verify" where the arguments got as far as naming a verb.
+  std::string parsed_verb() const {
+    const auto verbs = app_.get_subcommands();
+    return verbs.empty() ? std::string() : " " + verbs.front()->get_name();
+  }
+
+  CLI::App app_{kDescription, "norite"};
+  Options options_;
+  Verb chosen_ = nullptr;
+};
+
+}  // namespace
+
+ExitCode run_command(int argc, char** argv) { return CommandLine().run(argc, argv); }
+
+}  // namespace norite::cli

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "cli/json_output.hpp"
+#include "cli/table.hpp"
+#include "cli/verbs.hpp"
+
+#include <fmt/format.h>
+
+namespace norite::cli {
+namespace {
+
+Json to_json(const DeviceInfo& info) {
+  return {{"id", info.id},
+          {"backend", info.backend},
+          {"name", info.name},
+          {"details", info.details},
+          {"memory_bytes", info.memory_bytes},
+          {"computes", info.computes},
+          {"threads", info.threads},
+          {"limits",
+           {{"max_buffer_bytes", info.limits.max_buffer_bytes},
+            {"max_threads_per_group", info.limits.max_threads_per_group},
+            {"max_group_memory_bytes", info.limits.max_group_memory_bytes}}}};
+}
+
+std::string memory_text(int64_t bytes) {
+  return bytes > 0 ? fmt::format("{:.1f} GiB", static_cast<double>(bytes) / 0x1p30) : "–";
+}
+
+void print_table(const std::vector<DeviceInfo>& infos) {
+  Table table({{"id"}, {"name"}, {"details"}, {"memory", Align::right}});
+  for (const DeviceInfo& info : infos) {
+    const Tone tone = info.computes ? Tone::plain : Tone::faint;
+    table.add({{info.id, info.computes ? Tone::strong : Tone::faint},
+               {info.name, tone},
+               {info.details, tone},
+               {memory_text(info.memory_bytes), tone}});
+  }
+  table.print();
+}
+
+/// Those that --device and --threads ask for, else all.
+Result<std::vector<DeviceInfo>> find_devices(const Options& options) {
+  if (options.device.empty() && options.threads == 0) return Device::list();
+  NORITE_TRY_ASSIGN(const Device device,
+                    Device::open(options.device, {.threads = options.threads}));
+  return std::vector{device.info()};
+}
+
+}  // namespace
+
+ExitCode devices(const Options& options) {
+  const auto infos = find_devices(options);
+  if (!infos) return report(infos.error());
+  if (!options.json) {
+    print_table(*infos);
+    return ExitCode::ok;
+  }
+  Json list = Json::array();
+  for (const DeviceInfo& info : *infos) list.push_back(to_json(info));
+  print_json({{"schema_version", kSchemaVersion}, {"devices", list}});
+  return ExitCode::ok;
+}
+
+}  // namespace norite::cli

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "cli/measure.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace norite::cli {
+namespace {
+
+constexpr size_t kMinRepeats = 5;
+/// Less work than this may live in a cache, which sampling the roof would empty.
+constexpr int64_t kCacheBytes = int64_t{64} << 20;
+/// Roof samples before and after a case that is not interrupted by them.
+constexpr int kRoofSamples = 2;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+Result<double> Meter::time_once(const cases::Problem& problem) const {
+  Encoder encoder = device_.encoder();
+  NORITE_TRY(problem.encode(encoder));
+  const auto start = std::chrono::steady_clock::now();
+  NORITE_TRY(encoder.submit_and_wait());
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Result<double> Meter::sample_roof(cases::Roof roof) {
+  NORITE_TRY_ASSIGN(const double gb_per_s, probe_.sample(roof));
+  roof_samples_[roof].push_back(gb_per_s);
+  return gb_per_s;
+}
+
+Result<Measurement> Meter::measure(const cases::Case& row, const cases::Problem& problem) {
+  const bool in_cache = row.work.bytes() < kCacheBytes;
+  std::vector<double> times, roofs;
+  const auto sample = [&](int count) -> Result<void> {
+    for (int i = 0; i < count; ++i) {
+      NORITE_TRY_ASSIGN(const double gb_per_s, sample_roof(row.roof));
+      roofs.push_back(gb_per_s);
+    }
+    return {};
+  };
+
+  NORITE_TRY(sample(in_cache ? kRoofSamples : 1));
+  NORITE_TRY(time_once(problem));  // warms caches, clocks and the pool
+  double total = 0;
+  while (total < min_time_s_ || times.size() < kMinRepeats) {
+    NORITE_TRY_ASSIGN(const double seconds, time_once(problem));
+    times.push_back(seconds);
+    total += seconds;
+    if (!in_cache) NORITE_TRY(sample(1));
+  }
+  if (in_cache) NORITE_TRY(sample(kRoofSamples));
+
+  Measurement result{.time_us_p50 = median(times) * 1e6, .repeats = times.size()};
+  result.gb_per_s = static_cast<double>(row.work.bytes()) / result.time_us_p50 / 1e3;
+  result.roof_gb_per_s = median(roofs);
+  result.share_of_roof = result.gb_per_s / result.roof_gb_per_s;
+  return result;
+}
+
+Result<double> Meter::roof_gb_per_s(cases::Roof roof) {
+  while (roof_samples_[roof].size() < kMinRepeats) NORITE_TRY(sample_roof(roof));
+  return median(roof_samples_[roof]);
+}
+
+}  // namespace norite::cli

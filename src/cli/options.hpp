@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <norite/device.hpp>
+
+#include <string>
+
+namespace norite::cli {
+
+/// What the command line asks for; every verb reads the fields that concern it.
+struct Options {
+  bool json = false;
+  std::string device;  ///< empty: the best one
+  int threads = 0;     ///< 0: every core
+  std::string filter;
+  bool verbose = false;
+  std::string reference;    ///< verify: a safetensors file
+  bool large = false;       ///< verify: also beyond 2^31 elements
+  double min_time_s = 0.4;  ///< bench: measured time of each case
+  bool markdown = false;    ///< ops
+};
+
+/// Opens the device that the options name; one that computes, or an error of code unsupported.
+Result<Device> open_device(const Options& options);
+/// "AMD EPYC, AVX3, 2 threads"
+std::string describe(const DeviceInfo& info);
+
+}  // namespace norite::cli

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#include "cases/reference.hpp"
+#include "cli/json_output.hpp"
+#include "cli/selection.hpp"
+#include "cli/table.hpp"
+#include "cli/text.hpp"
+#include "cli/verbs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace norite::cli {
+namespace {
+
+using cases::Case;
+
+enum class Status : uint8_t { passed, failed, skipped };
+
+std::string_view name(Status status) {
+  switch (status) {
+    case Status::passed:
+      return "passed";
+    case Status::failed:
+      return "failed";
+    case Status::skipped:
+      return "skipped";
+  }
+  return "";
+}
+
+struct VerifyResult {
+  std::string name;
+  std::string op;
+  DType dtype;
+  double max_error = 0;
+  double tolerance = 0;
+  Status status = Status::passed;
+  std::string detail = {};  ///< what is wrong, or why it was skipped
+};
+
+struct VerifyReport {
+  DeviceInfo device;
+  std::vector<VerifyResult> results = {};
+
+  [[nodiscard]] auto count(Status status) const {
+    return std::count_if(results.begin(), results.end(),
+                         [=](const VerifyResult& r) { return r.status == status; });
+  }
+};
+
+Result<cases::Outcome> run_case(const Case& row, const Device& device) {
+  NORITE_TRY_ASSIGN(const auto problem, row.prepare(device, cases::FillKind::normal));
+  NORITE_TRY(problem->run());
+  return problem->check();
+}
+
+VerifyResult from_check(const Case& row, std::string name, const cases::OutputCheck& check) {
+  return {.name = std::move(name),
+          .op = row.op,
+          .dtype = row.dtype,
+          .max_error = check.max_error,
+          .tolerance = check.tolerance,
+          .status = check.passed() ? Status::passed : Status::failed,
+          .detail = check.detail};
+}
+
+/// One result for a case of the table; one for each output of a case from a file.
+Result<void> verify_case(const Case& row, const Device& device, bool each_output,
+                         std::vector<VerifyResult>& results) {
+  const auto outcome = run_case(row, device);
+  if (!outcome) {
+    const Error& error = outcome.error();
+    if (error.code == Code::bad_file) {
+      return fail(Code::bad_file, fmt::format("case '{}': {}", row.name, error.message));
+    }
+    const Status status = error.code == Code::unsupported ? Status::skipped : Status::failed;
+    results.push_back({.name = row.name,
+                       .op = row.op,
+                       .dtype = row.dtype,
+                       .status = status,
+                       .detail = error.message});
+  } else if (each_output) {
+    for (const cases::OutputCheck& check : outcome->outputs) {
+      results.push_back(from_check(row, fmt::format("{}/{}", row.name, check.output), check));
+    }
+  } else {
+    results.push_back(from_check(row, row.name, outcome->worst()));
+  }
+  return {};
+}
+
+/// The rows of the reference file that the filter keeps.
+Result<std::vector<Case>> load_reference(const Options& options) {
+  NORITE_TRY_ASSIGN(const SafetensorsFile file, SafetensorsFile::open(options.reference));
+  auto rows = cases::reference_cases(file);
+  if (!rows) {
+    return fail(rows.error().code, fmt::format("{}: {}", options.reference, rows.error().message));
+  }
+  std::erase_if(
+      *rows, [&](const Case& row) { return row.name.find(options.filter) == std::string::npos; });
+  if (!rows->empty() || options.filter.empty()) return rows;
+  return fail(Code::invalid_argument,
+              fmt::format("no case of {} contains '{}'", options.reference, options.filter));
+}
+
+Result<VerifyReport> run(const std::vector<const Case*>& rows, const Options& options) {
+  NORITE_TRY_ASSIGN(const Device device, open_device(options));
+  VerifyReport report{.device = device.info()};
+  Progress progress(rows.size(), options.json);
+  for (const Case* row : rows) {
+    progress.next(row->name);
+    const bool each_output = !options.reference.empty();
+    NORITE_TRY(verify_case(*row, device, each_output, report.results));
+  }
+  return report;
+}
+
+Json to_json(const VerifyReport& report) {
+  Json results = Json::array();
+  for (const VerifyResult& result : report.results) {
+    Json entry = {{"case", result.name},
+                  {"op", result.op},
+                  {"dtype", norite::name(result.dtype)},
+                  {"max_error", number_or_null(result.max_error)},
+                  {"tolerance", number_or_null(result.tolerance)},
+                  {"status", name(result.status)}};
+    if (result.status == Status::skipped) entry["reason"] = result.detail;
+    if (result.status == Status::failed) entry["detail"] = result.detail;
+    results.push_back(std::move(entry));
+  }
+  return {{"schema_version", kSchemaVersion},
+          {"device", report.device.id},
+          {"device_name", describe(report.device)},
+          {"passed", report.count(Status::passed)},
+          {"failed", report.count(Status::failed)},
+          {"skipped", report.count(Status::skipped)},
+          {"results", results}};
+}
+
+Cell status_cell(Status status) {
+  switch (status) {
+    case Status::passed:
+      return {"ok", Tone::good};
+    case Status::failed:
+      return {"FAIL", Tone::bad};
+    case Status::skipped:
+      return {"skipped", Tone::faint};
+  }
+  return {""};
+}
+
+double share_of_tolerance(const VerifyResult& result) {
+  return result.tolerance > 0 ? result.max_error / result.tolerance : 0;
+}
+
+void print_every_case(const VerifyReport& report) {
+  Table table({{"case"}, {"error", Align::right}, {"tolerance", Align::right}, {"status"}});
+  for (const VerifyResult& result : report.results) {
+    table.add({result.name, error_text(result.max_error), error_text(result.tolerance),
+               status_cell(result.status)});
+  }
+  table.print();
+}
+
+/// One line for each operation and dtype: how many cases, and the closest to its tolerance.
+void print_summary(const VerifyReport& report) {
+  Table table({{"operation"},
+               {"dtype"},
+               {"cases", Align::right},
+               {"worst error", Align::right},
+               {"of tolerance", Align::right},
+               {"status"}});
+  std::vector<const VerifyResult*> open;
+  for (const VerifyResult& result : report.results) open.push_back(&result);
+  while (!open.empty()) {
+    const VerifyResult& first = *open.front();
+    const auto same = [&](const VerifyResult* r) {
+      return r->op == first.op && r->dtype == first.dtype;
+    };
+    const VerifyResult* worst = &first;
+    size_t count = 0;
+    for (const VerifyResult* result : open) {
+      if (!same(result)) continue;
+      ++count;
+      const bool fails = result->status == Status::failed && worst->status != Status::failed;
+      if (fails || share_of_tolerance(*result) > share_of_tolerance(*worst)) worst = result;
+    }
+    table.add({first.op, std::string(norite::name(first.dtype)), fmt::format("{}", count),
+               error_text(worst->max_error),
+               fmt::format("{:.0f} %", 100 * share_of_tolerance(*worst)),
+               status_cell(worst->status)});
+    std::erase_if(open, same);
+  }
+  table.print();
+}
+
+void print_text(const VerifyReport& report, bool verbose) {
+  fmt::print("{}: {}\n\n", paint(report.device.id, Tone::strong), describe(report.device));
+  verbose ? print_every_case(report) : print_summary(report);
+  for (const Status status : {Status::skipped, Status::failed}) {
+    for (const VerifyResult& result : report.results) {
+      if (result.status != status) continue;
+      const Tone tone = status == Status::failed ? Tone::bad : Tone::faint;
+      fmt::print("\n{} {}\n  {}\n", paint(name(status), tone), result.name, result.detail);
+    }
+  }
+  fmt::print("\n{} passed, {} failed, {} skipped\n", report.count(Status::passed),
+             report.count(Status::failed), report.count(Status::skipped));
+}
+
+ExitCode finish(const Result<VerifyReport>& result, const Options& options) {
+  if (!result) return report(result.error());
+  options.json ? print_json(to_json(*result)) : print_text(*result, options.verbose);
+  return result->count(Status::failed) == 0 ? ExitCode::ok : ExitCode::check_failed;
+}
+
+}  // namespace
+
+ExitCode verify(const Options& options) {
+  if (options.reference.empty()) {
+    const unsigned suites = cases::kVerify | (options.large ? cases::kLarge : 0u);
+    const auto rows = select_cases(suites, options);
+    return rows ? finish(run(*rows, options), options) : report(rows.error());
+  }
+  const auto loaded = load_reference(options);
+  if (!loaded) return report(loaded.error());
+  std::vector<const Case*> rows;
+  for (const Case& row : *loaded) rows.push_back(&row);
+  return finish(run(rows, options), options);
+}
+
+}  // namespace norite::cli
