@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Moving values between tests and devices.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <norite/norite.hpp>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace norite::test {
+
+/// Unwraps a Result; a failure ends the test with its message.
+template <class T>
+T expect(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+inline Buffer upload(const Device& device, DType dtype, const Shape& shape,
+                     const std::vector<float>& values) {
+  Buffer buffer = expect(device.empty(dtype, shape));
+  if (dtype == DType::f32) {
+    expect(buffer.write(std::as_bytes(std::span(values))));
+    return buffer;
+  }
+  std::vector<uint16_t> bits;
+  for (const float value : values) {
+    bits.push_back(dtype == DType::f16 ? to_float16(value).bits : to_bfloat16(value).bits);
+  }
+  expect(buffer.write(std::as_bytes(std::span(bits))));
+  return buffer;
+}
+
+/// The bytes of a contiguous view.
+inline std::vector<std::byte> download_bytes(const View& view) {
+  std::vector<std::byte> bytes(static_cast<size_t>(view.size_bytes()));
+  expect(view.read(bytes));
+  return bytes;
+}
+
+inline std::vector<float> download(const View& view) {
+  const std::vector<std::byte> bytes = download_bytes(view);
+  std::vector<float> values(static_cast<size_t>(view.count()));
+  if (view.dtype() == DType::f32) {
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+  std::vector<uint16_t> bits(values.size());
+  std::memcpy(bits.data(), bytes.data(), bytes.size());
+  for (size_t i = 0; i < bits.size(); ++i) {
+    values[i] = view.dtype() == DType::f16 ? to_float(Float16{bits[i]}) : to_float(BFloat16{bits[i]});
+  }
+  return values;
+}
+
+/// Values in [-1, 1) that depend on nothing but the seed.
+inline std::vector<float> pattern(int64_t count, uint32_t seed) {
+  std::vector<float> values;
+  uint32_t state = seed * 2654435761u + 12345u;
+  for (int64_t i = 0; i < count; ++i) {
+    state = state * 1664525u + 1013904223u;
+    values.push_back(static_cast<float>(static_cast<int32_t>(state)) * 0x1p-31f);
+  }
+  return values;
+}
+
+/// Records with `encode`, runs, and fails the test on an error.
+template <class Encode>
+void run(const Device& device, Encode encode) {
+  Encoder encoder = device.encoder();
+  expect(encode(encoder));
+  expect(encoder.submit_and_wait());
+}
+
+}  // namespace norite::test

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Every backward pass against central differences of its forward formula, in float64 and written
+// here anew: neither the library nor the case table has a part in what is expected.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "host_values.hpp"
+
+namespace norite {
+namespace {
+
+using test::expect;
+using Doubles = std::vector<double>;
+/// Σ dy · f(parameters): the scalar whose gradient the backward pass is.
+using Loss = std::function<double(const Doubles&)>;
+
+Doubles widen(const std::vector<float>& values) { return {values.begin(), values.end()}; }
+
+double norm_scale(const Doubles& x, size_t first, size_t dim, double eps) {
+  double sum = 0;
+  for (size_t i = 0; i < dim; ++i) sum += x[first + i] * x[first + i];
+  return 1 / std::sqrt(sum / static_cast<double>(dim) + eps);
+}
+
+/// Compares a gradient with central differences in each parameter; h² · f''' ~ 1e-10.
+void expect_gradient(const std::vector<float>& gradient, Doubles at, const Loss& loss) {
+  constexpr double kStep = 1e-5;
+  ASSERT_EQ(gradient.size(), at.size());
+  for (size_t i = 0; i < at.size(); ++i) {
+    const double centre = at[i];
+    at[i] = centre + kStep;
+    const double above = loss(at);
+    at[i] = centre - kStep;
+    const double below = loss(at);
+    at[i] = centre;
+    const double expected = (above - below) / (2 * kStep);
+    EXPECT_NEAR(gradient[i], expected, 2e-6 * (1 + std::abs(expected))) << "element " << i;
+  }
+}
+
+class NormGradient : public testing::TestWithParam<ops::WeightMode> {};
+
+TEST_P(NormGradient, MatchesDifferences) {
+  constexpr int64_t kRows = 5;
+  constexpr int64_t kDim = 19;
+  constexpr float kEps = 1e-3f;
+  const double offset = GetParam() == ops::WeightMode::one_plus ? 1 : 0;
+  const Device device = expect(Device::open("cpu"));
+  const auto x = test::pattern(kRows * kDim, 1);
+  const auto w = test::pattern(kDim, 2);
+  const auto dy = test::pattern(kRows * kDim, 3);
+  const auto dresidual = test::pattern(kRows * kDim, 4);
+  const Buffer dx = expect(device.empty(DType::f32, {kRows, kDim}));
+  const Buffer dw = expect(device.empty(DType::f32, {kDim}));
+  test::run(device, [&](Encoder& e) {
+    return ops::rms_norm_backward(
+        e, {.x = test::upload(device, DType::f32, {kRows, kDim}, x),
+            .weight = test::upload(device, DType::f32, {kDim}, w),
+            .dy = test::upload(device, DType::f32, {kRows, kDim}, dy),
+            .dresidual = test::upload(device, DType::f32, {kRows, kDim}, dresidual),
+            .dx = dx,
+            .dw = dw,
+            .eps = kEps,
+            .weight_mode = GetParam()});
+  });
+  const auto loss = [&](const Doubles& at_x, const Doubles& at_w) {
+    double sum = 0;
+    for (size_t i = 0; i < at_x.size(); ++i) {
+      const double r = norm_scale(at_x, i / kDim * kDim, kDim, kEps);
+      sum += dy[i] * at_x[i] * r * (offset + at_w[i % kDim]) + dresidual[i] * at_x[i];
+    }
+    return sum;
+  };
+  expect_gradient(test::download(dx), widen(x), [&](const Doubles& p) { return loss(p, widen(w)); });
+  expect_gradient(test::download(dw), widen(w), [&](const Doubles& p) { return loss(widen(x), p); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, NormGradient,
+                         testing::Values(ops::WeightMode::plain, ops::WeightMode::one_plus));
+
+struct Rotation {
+  ops::Pairing pairing;
+  int64_t half_rope_dim;
+};
+
+class HeadGradient : public testing::TestWithParam<Rotation> {
+ protected:
+  static constexpr int64_t kTokens = 3;
+  static constexpr int64_t kHeads = 2;
+  static constexpr int64_t kDim = 10;
+  static constexpr int64_t kFirst = 7;
+  static constexpr float kTheta = 100.0f;
+  static constexpr float kEps = 1e-3f;
+  static constexpr int64_t kCount = kTokens * kHeads * kDim;
+
+  /// Rotates one head in float64.
+  static void rotate(Doubles& v, size_t first, int64_t token) {
+    const auto [pairing, half] = GetParam();
+    for (int64_t i = 0; i < half; ++i) {
+      const double frequency = std::pow(double{kTheta}, -2.0 * static_cast<double>(i) / kDim);
+      const double angle = static_cast<double>(kFirst + token) * frequency;
+      const int64_t a = pairing == ops::Pairing::interleaved ? 2 * i : i;
+      const int64_t b = pairing == ops::Pairing::interleaved ? 2 * i + 1
+                        : pairing == ops::Pairing::half_dim  ? i + kDim / 2
+                                                             : i + half;
+      double& va = v[first + static_cast<size_t>(a)];
+      double& vb = v[first + static_cast<size_t>(b)];
+      const double rotated = va * std::cos(angle) - vb * std::sin(angle);
+      vb = vb * std::cos(angle) + va * std::sin(angle);
+      va = rotated;
+    }
+  }
+
+  double loss(Doubles v, const Doubles* w) const {
+    for (size_t head = 0; head < kTokens * kHeads; ++head) {
+      const size_t first = head * kDim;
+      const double r = w != nullptr ? norm_scale(v, first, kDim, kEps) : 1;
+      for (size_t i = 0; i < kDim; ++i) v[first + i] *= r * (w != nullptr ? (*w)[i] : 1);
+      rotate(v, first, static_cast<int64_t>(head) / kHeads);
+    }
+    double sum = 0;
+    for (size_t i = 0; i < v.size(); ++i) sum += dy_[i] * v[i];
+    return sum;
+  }
+
+  const Device device_ = expect(Device::open("cpu"));
+  const Shape shape_ = {kTokens, kHeads, kDim};
+  const std::vector<float> x_ = test::pattern(kCount, 1);
+  const std::vector<float> w_ = test::pattern(kDim, 2);
+  const std::vector<float> dy_ = test::pattern(kCount, 3);
+  const Buffer dx_ = expect(device_.empty(DType::f32, shape_));
+  const Buffer dw_ = expect(device_.empty(DType::f32, {kDim}));
+  const ops::RopeAngles angles_ = {.first_position = kFirst, .theta = kTheta};
+};
+
+TEST_P(HeadGradient, OfNormAndRopeMatchesDifferences) {
+  test::run(device_, [&](Encoder& e) {
+    return ops::fused_head_norm_rope_backward(
+        e, {.x = test::upload(device_, DType::f32, shape_, x_),
+            .weight = test::upload(device_, DType::f32, {kDim}, w_),
+            .dy = test::upload(device_, DType::f32, shape_, dy_),
+            .dx = dx_,
+            .dw = dw_,
+            .angles = angles_,
+            .pairing = GetParam().pairing,
+            .half_rope_dim = GetParam().half_rope_dim,
+            .eps = kEps});
+  });
+  const Doubles w = widen(w_);
+  expect_gradient(test::download(dx_), widen(x_), [&](const Doubles& p) { return loss(p, &w); });
+  expect_gradient(test::download(dw_), w, [&](const Doubles& p) { return loss(widen(x_), &p); });
+}
+
+TEST_P(HeadGradient, OfRopeMatchesDifferences) {
+  test::run(device_, [&](Encoder& e) {
+    return ops::rope_backward(e, {.dy = test::upload(device_, DType::f32, shape_, dy_),
+                                  .dx = dx_,
+                                  .angles = angles_,
+                                  .pairing = GetParam().pairing,
+                                  .half_rope_dim = GetParam().half_rope_dim});
+  });
+  expect_gradient(test::download(dx_), widen(x_),
+                  [&](const Doubles& p) { return loss(p, nullptr); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Pairs, HeadGradient,
+                         testing::Values(Rotation{ops::Pairing::half_dim, 5},
+                                         Rotation{ops::Pairing::half_dim, 3},
+                                         Rotation{ops::Pairing::half_rope, 3},
+                                         Rotation{ops::Pairing::interleaved, 5},
+                                         Rotation{ops::Pairing::interleaved, 2}));
+
+}  // namespace
+}  // namespace norite
