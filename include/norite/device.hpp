@@ -31,6 +31,7 @@ struct DeviceInfo {
   int64_t memory_bytes = 0;
   bool computes = true;  ///< false for null, which records dispatches and computes nothing
   int threads = 0;       ///< host threads that run kernels; 0 where that means nothing
+  std::vector<std::string> cpu_targets = {};  ///< CPU: the SIMD levels it can be opened with
   DeviceLimits limits;
 };
 

@@ -71,7 +71,7 @@ class NORITE_API KernelRegistry {
   [[nodiscard]] bool contains(std::string_view name) const;
   /// Every registered name, sorted.
   [[nodiscard]] std::vector<std::string> names() const;
-  /// How many pipelines were compiled so far.
+  /// How many kernels and specialisations were given to the compiler so far.
   [[nodiscard]] int64_t compiled_count() const;
 
  private:

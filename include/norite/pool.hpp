@@ -27,8 +27,8 @@ struct PoolStatistics {
 };
 
 /// Reuses device memory. A buffer goes back to its pool when its last copy is dropped, so there is
-/// no release call to forget. Sizes round up to one of four classes for each power of two: at most
-/// a fifth of a class is unused. May be shared between threads.
+/// no release call to forget. Sizes round up to 256 bytes, and beyond that to one of four classes
+/// for each power of two: at most a fifth of those is unused. May be shared between threads.
 class NORITE_API Pool {
  public:
   explicit Pool(const Device& device);

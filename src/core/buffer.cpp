@@ -12,7 +12,7 @@ namespace {
 
 Result<void> check_range(const char* what, const Buffer& buffer, int64_t offset, size_t length) {
   if (!buffer) return fail(Code::invalid_argument, fmt::format("{}: the buffer is empty", what));
-  const int64_t size = buffer.capacity_bytes();
+  const int64_t size = buffer.size_bytes();
   if (offset < 0 || offset > size || length > static_cast<uint64_t>(size - offset)) {
     return fail(Code::invalid_argument,
                 fmt::format("{}: {} bytes at offset {} do not fit in a buffer of {} bytes", what,
@@ -25,9 +25,7 @@ Result<void> check_range(const char* what, const Buffer& buffer, int64_t offset,
 
 int64_t Buffer::capacity_bytes() const noexcept { return storage_ ? storage_->size_bytes() : 0; }
 
-std::byte* Buffer::host_data() const noexcept {
-  return storage_ ? storage_->host_data() : nullptr;
-}
+std::byte* Buffer::host_data() const noexcept { return storage_ ? storage_->host_data() : nullptr; }
 
 Result<void> Buffer::write(std::span<const std::byte> source, int64_t offset_bytes) {
   NORITE_TRY(check_range("buffer write", *this, offset_bytes, source.size()));

@@ -11,14 +11,14 @@ namespace norite {
 
 namespace core {
 
-Result<void> DeviceState::check_open() const {
+Result<void> DeviceState::check_open(std::string_view operation) const {
   if (!closed_) return {};
   return fail(Code::failed_precondition,
-              fmt::format("device {} is closed", backend_->info().id));
+              fmt::format("{}: device {} is closed", operation, backend_->info().id));
 }
 
 void DeviceState::close() {
-  if (closed_.exchange(true)) return;
+  closed_ = true;
   backend_->wait_idle();
   pool_.trim();
 }
@@ -27,8 +27,8 @@ Result<int64_t> checked_buffer_bytes(const Backend& backend, DType dtype, const 
   const auto count = shape.count();
   int64_t bytes = 0;
   if (!count || __builtin_mul_overflow(*count, size_of(dtype), &bytes)) {
-    return fail(Code::invalid_argument,
-                fmt::format("buffer: {} of {} is not representable", to_string(shape), name(dtype)));
+    return fail(Code::invalid_argument, fmt::format("buffer: {} of {} is not representable",
+                                                    to_string(shape), name(dtype)));
   }
   if (bytes == 0) {
     return fail(Code::invalid_argument,
@@ -100,10 +100,17 @@ std::vector<DeviceInfo> Device::list() {
   return devices;
 }
 
+std::vector<std::string> Device::cpu_targets() {
+  for (DeviceInfo& info : list()) {
+    if (!info.cpu_targets.empty()) return std::move(info.cpu_targets);
+  }
+  return {};
+}
+
 const DeviceInfo& Device::info() const noexcept { return state_->backend().info(); }
 
 Result<Buffer> Device::empty(DType dtype, const Shape& shape) const {
-  NORITE_TRY(state_->check_open());
+  NORITE_TRY(state_->check_open("buffer"));
   return core::allocate_buffer(state_->backend(), dtype, shape);
 }
 

@@ -24,7 +24,7 @@ class DeviceState {
   [[nodiscard]] const std::shared_ptr<Backend>& shared_backend() const noexcept { return backend_; }
   [[nodiscard]] KernelRegistry& registry() noexcept { return registry_; }
   [[nodiscard]] Pool& pool() noexcept { return pool_; }
-  [[nodiscard]] Result<void> check_open() const;
+  [[nodiscard]] Result<void> check_open(std::string_view operation) const;
   void close();
 
  private:

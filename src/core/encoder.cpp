@@ -11,10 +11,22 @@ namespace norite {
 
 struct Encoder::Impl {
   [[nodiscard]] Result<void> check_recording(std::string_view label) const {
-    NORITE_TRY(device->check_open());
+    NORITE_TRY(device->check_open(label));
     if (completion == nullptr) return {};
     return fail(Code::failed_precondition,
                 fmt::format("{}: the encoder was submitted already; take a new one", label));
+  }
+
+  using HandOver = Result<void> (core::Backend::*)(core::CommandList,
+                                                   std::shared_ptr<core::Completion>);
+  Result<void> hand_over(std::string_view label, HandOver how) {
+    NORITE_TRY(check_recording(label));
+    completion = std::make_shared<core::Completion>();
+    ++counters.submits;
+    auto result = (device->backend().*how)(std::move(list), completion);
+    // What the backend refused has ended as well: wait() then gives the same error.
+    if (!result && !completion->done()) completion->complete(result);
+    return result;
   }
 
   std::shared_ptr<core::DeviceState> device;
@@ -35,10 +47,10 @@ Result<void> check_argument(std::string_view label, const Parameter& parameter,
   }
   const bool wants_bytes = parameter.access == Access::bytes;
   if (wants_bytes != !argument.constants().empty()) {
-    return fail(Code::invalid_argument,
-                fmt::format("{}: argument \"{}\" is {}, expected {}", label, parameter.name,
-                            wants_bytes ? "a view" : "constants",
-                            wants_bytes ? "constants" : "a view"));
+    return fail(
+        Code::invalid_argument,
+        fmt::format("{}: argument \"{}\" is {}, expected {}", label, parameter.name,
+                    wants_bytes ? "a view" : "constants", wants_bytes ? "constants" : "a view"));
   }
   if (wants_bytes) return {};
   if (&argument.view().buffer().storage()->backend() != &backend) {
@@ -113,8 +125,8 @@ Result<void> Encoder::dispatch(const Pipeline& pipeline, std::span<const Argumen
   const core::Backend& backend = impl_->device->backend();
   if (!pipeline || pipeline.state()->backend() != &backend) {
     return fail(Code::invalid_argument,
-                fmt::format("dispatch: the pipeline {}", pipeline ? "belongs to another device"
-                                                                  : "is empty"));
+                fmt::format("dispatch: the pipeline {}",
+                            pipeline ? "belongs to another device" : "is empty"));
   }
   NORITE_TRY(check_arguments(label, pipeline, arguments, backend));
   NORITE_TRY(check_grid(label, grid));
@@ -133,10 +145,7 @@ Result<void> Encoder::dispatch(const Pipeline& pipeline, std::span<const Argumen
 }
 
 Result<Event> Encoder::submit() {
-  NORITE_TRY(impl_->check_recording("submit"));
-  impl_->completion = std::make_shared<core::Completion>();
-  ++impl_->counters.submits;
-  NORITE_TRY(impl_->device->backend().submit(std::move(impl_->list), impl_->completion));
+  NORITE_TRY(impl_->hand_over("submit", &core::Backend::submit));
   return Event(impl_->completion);
 }
 
@@ -148,10 +157,7 @@ Result<void> Encoder::wait() {
 }
 
 Result<void> Encoder::submit_and_wait() {
-  NORITE_TRY(impl_->check_recording("submit_and_wait"));
-  impl_->completion = std::make_shared<core::Completion>();
-  ++impl_->counters.submits;
-  return impl_->device->backend().submit_and_wait(std::move(impl_->list), impl_->completion);
+  return impl_->hand_over("submit_and_wait", &core::Backend::submit_and_wait);
 }
 
 EncoderCounters Encoder::counters() const noexcept { return impl_->counters; }

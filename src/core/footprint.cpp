@@ -65,8 +65,15 @@ bool may_overlap(const Footprint& a, const Footprint& b) noexcept {
 }
 
 bool same_view(const View& a, const View& b) noexcept {
-  return a.buffer().storage() == b.buffer().storage() && a.byte_offset() == b.byte_offset() &&
-         a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides();
+  if (a.buffer().storage() != b.buffer().storage() || a.byte_offset() != b.byte_offset() ||
+      a.dtype() != b.dtype() || a.shape() != b.shape()) {
+    return false;
+  }
+  for (int axis = 0; axis < a.shape().rank(); ++axis) {
+    // A single element's stride leads nowhere.
+    if (a.shape()[axis] > 1 && a.strides()[axis] != b.strides()[axis]) return false;
+  }
+  return true;
 }
 
 bool repeats_itself(const View& view) noexcept {

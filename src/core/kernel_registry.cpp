@@ -71,8 +71,7 @@ Result<void> KernelRegistry::register_native(NativeKernel kernel) {
   }
   std::string name = kernel.name;
   Pipeline pipeline(std::make_shared<const core::PipelineState>(
-      impl_->backend.get(), std::move(kernel.name), std::move(kernel.parameters),
-      std::move(kernel.run)));
+      impl_->backend, std::move(kernel.name), std::move(kernel.parameters), std::move(kernel.run)));
   return impl_->add(std::move(name), std::move(pipeline));
 }
 

@@ -68,7 +68,8 @@ int64_t Pool::size_class(int64_t bytes) noexcept {
 Result<Buffer> Pool::acquire(DType dtype, const Shape& shape, Fill fill) {
   NORITE_TRY_ASSIGN(const int64_t wanted,
                     core::checked_buffer_bytes(*state_->backend, dtype, shape));
-  const int64_t bytes = size_class(wanted);
+  const int64_t limit = state_->backend->info().limits.max_buffer_bytes;
+  const int64_t bytes = std::min(size_class(wanted), limit);
   auto storage = state_->take(bytes);
   if (storage == nullptr) {
     auto fresh = state_->backend->allocate(bytes);

@@ -25,11 +25,15 @@ std::optional<int64_t> extent_bytes(DType dtype, const Shape& shape, const Strid
   return bytes;
 }
 
-Result<void> check_shape(const Shape& shape, const Strides& strides) {
-  if (!shape.count() || !strides.valid()) {
+Result<void> check_shape(DType dtype, const Shape& shape, const Strides& strides) {
+  // Zero strides let a few bytes stand for many elements, whose size must still be a number.
+  const auto count = shape.count();
+  int64_t bytes = 0;
+  if (size_of(dtype) == 0 || !count || !strides.valid() ||
+      __builtin_mul_overflow(*count, size_of(dtype), &bytes)) {
     return fail(Code::invalid_argument,
-                fmt::format("view: shape {} with strides {} is not representable", to_string(shape),
-                            to_string(strides)));
+                fmt::format("view: shape {} with strides {} of {} is not representable",
+                            to_string(shape), to_string(strides), name(dtype)));
   }
   if (shape.rank() != strides.rank()) {
     return fail(Code::invalid_argument,
@@ -54,8 +58,8 @@ Result<void> check_shape(const Shape& shape, const Strides& strides) {
 Result<int> check_axis(const char* what, const Shape& shape, int axis) {
   const int resolved = axis < 0 ? axis + shape.rank() : axis;
   if (resolved < 0 || resolved >= shape.rank()) {
-    return fail(Code::invalid_argument, fmt::format("{}: axis {} of a view of shape {}", what, axis,
-                                                    to_string(shape)));
+    return fail(Code::invalid_argument,
+                fmt::format("{}: axis {} of a view of shape {}", what, axis, to_string(shape)));
   }
   return resolved;
 }
@@ -109,7 +113,7 @@ View::View(const Buffer& buffer) noexcept
 Result<View> View::make(const Buffer& buffer, DType dtype, const Shape& shape,
                         const Strides& strides, int64_t byte_offset) {
   if (!buffer) return fail(Code::invalid_argument, "view: the buffer is empty");
-  NORITE_TRY(check_shape(shape, strides));
+  NORITE_TRY(check_shape(dtype, shape, strides));
   const auto bytes = extent_bytes(dtype, shape, strides);
   const int64_t size = buffer.size_bytes();
   if (byte_offset < 0 || byte_offset > size || !bytes || *bytes > size - byte_offset) {
@@ -156,8 +160,9 @@ Result<View> View::slice(int axis, int64_t begin, int64_t end) const {
 Result<View> View::reshape(const Shape& shape) const {
   const auto count = shape.count();
   if (!count || *count != this->count() || *count == 0) {
-    return fail(Code::invalid_argument, fmt::format("reshape: {} does not have as many elements as {}",
-                                                    to_string(shape), to_string(shape_)));
+    return fail(Code::invalid_argument,
+                fmt::format("reshape: {} does not have as many elements as {}", to_string(shape),
+                            to_string(shape_)));
   }
   const auto strides = reshaped_strides(shape_, strides_, shape);
   if (!strides) {
@@ -179,16 +184,17 @@ Result<View> View::permute(std::initializer_list<int> order) const {
     strides.push_back(strides_[at]);
   }
   if (shape.rank() != shape_.rank() || seen != (1u << shape_.rank()) - 1) {
-    return fail(Code::invalid_argument, fmt::format("permute: the order must name each axis of {} once",
-                                                    to_string(shape_)));
+    return fail(
+        Code::invalid_argument,
+        fmt::format("permute: the order must name each axis of {} once", to_string(shape_)));
   }
   return make(buffer_, dtype_, shape, strides, byte_offset_);
 }
 
 Result<View> View::reinterpret(DType dtype) const {
   if (size_of(dtype) != size_of(dtype_)) {
-    return fail(Code::invalid_argument, fmt::format("reinterpret: {} and {} differ in size",
-                                                    name(dtype_), name(dtype)));
+    return fail(Code::invalid_argument,
+                fmt::format("reinterpret: {} and {} differ in size", name(dtype_), name(dtype)));
   }
   return make(buffer_, dtype, shape_, strides_, byte_offset_);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/device_state.hpp"
 #include "core/footprint.hpp"
 
 namespace norite::ops {
@@ -41,13 +42,14 @@ Result<void> Check::like(const Named& operand, const Named& other) const {
 Result<void> Check::shape(const Named& operand, const Shape& expected,
                           std::string_view meaning) const {
   if (operand.view.shape() == expected) return {};
-  return refuse(operand.name, fmt::format("has shape {}, expected {} ({})",
-                                          to_string(operand.view.shape()), to_string(expected),
-                                          meaning));
+  return refuse(operand.name,
+                fmt::format("has shape {}, expected {} ({})", to_string(operand.view.shape()),
+                            to_string(expected), meaning));
 }
 
 Result<void> Check::dtype(const Named& operand, std::initializer_list<DType> expected) const {
-  if (std::find(expected.begin(), expected.end(), operand.view.dtype()) != expected.end()) return {};
+  if (std::find(expected.begin(), expected.end(), operand.view.dtype()) != expected.end())
+    return {};
   std::string names;
   for (const DType one : expected) {
     names += fmt::format("{}{}", names.empty() ? "" : " or ", name(one));
@@ -64,7 +66,8 @@ Result<void> Check::contiguous(const Named& operand) const {
 }
 
 Result<void> Check::vector(const Named& operand, int64_t dim, DType activation) const {
-  NORITE_TRY(dtype(operand, {activation, DType::f32}));
+  NORITE_TRY(activation == DType::f32 ? dtype(operand, {DType::f32})
+                                      : dtype(operand, {activation, DType::f32}));
   NORITE_TRY(shape(operand, {dim}, "the last axis of x"));
   return contiguous(operand);
 }
@@ -79,6 +82,23 @@ Result<void> Check::per_row(const Named& operand, const Named& x) const {
 Result<void> Check::eps(float value) const {
   if (std::isfinite(value) && value >= 0.0f) return {};
   return refuse("eps", fmt::format("is {}, expected a finite value >= 0", value));
+}
+
+Result<void> Check::memory(const Encoder& encoder, std::initializer_list<Output> outputs,
+                           std::initializer_list<Named> inputs) const {
+  for (const Output& output : outputs) NORITE_TRY(device(encoder, output.operand));
+  for (const Named& input : inputs) NORITE_TRY(device(encoder, input));
+  return aliasing(outputs, inputs);
+}
+
+Result<void> Check::device(const Encoder& encoder, const Named& operand) const {
+  const Device expected = encoder.device();
+  if (!operand.view ||
+      &operand.view.buffer().storage()->backend() == &expected.state()->backend()) {
+    return {};
+  }
+  return refuse(operand.name,
+                fmt::format("is memory of another device, expected {}", expected.info().id));
 }
 
 Result<void> Check::aliasing(std::initializer_list<Output> outputs,
@@ -101,8 +121,8 @@ Result<void> Check::aliasing(std::initializer_list<Output> outputs,
       const bool allowed =
           std::find(in_place.begin(), in_place.end(), input.name) != in_place.end();
       if (allowed && core::same_view(operand.view, input.view)) continue;
-      NORITE_TRY(clash(operand, input, allowed ? "the very same view or separate memory"
-                                               : "separate memory"));
+      NORITE_TRY(clash(operand, input,
+                       allowed ? "the very same view or separate memory" : "separate memory"));
     }
     for (auto other = outputs.begin(); other != output; ++other) {
       NORITE_TRY(clash(operand, other->operand, "separate memory"));

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "norite/encoder.hpp"
 #include "norite/error.hpp"
 #include "norite/view.hpp"
 
@@ -29,7 +30,8 @@ class Check {
  public:
   explicit Check(std::string_view operation) noexcept : operation_(operation) {}
 
-  [[nodiscard]] tl::unexpected<Error> refuse(std::string_view argument, std::string_view problem) const;
+  [[nodiscard]] tl::unexpected<Error> refuse(std::string_view argument,
+                                             std::string_view problem) const;
 
   [[nodiscard]] Result<void> given(const Named& operand) const;
   /// Given, f32, f16 or bf16, at least one axis, and the last axis contiguous.
@@ -46,11 +48,16 @@ class Check {
   /// f32 with one value for each row of x.
   [[nodiscard]] Result<void> per_row(const Named& operand, const Named& x) const;
   [[nodiscard]] Result<void> eps(float value) const;
-  /// No output shares bytes with another operand, except where it is that operand, in place.
+  /// Every operand is memory of the encoder's device, and no output shares bytes with another
+  /// operand, except where it is that operand, in place.
+  [[nodiscard]] Result<void> memory(const Encoder& encoder, std::initializer_list<Output> outputs,
+                                    std::initializer_list<Named> inputs) const;
+
+ private:
+  [[nodiscard]] Result<void> device(const Encoder& encoder, const Named& operand) const;
   [[nodiscard]] Result<void> aliasing(std::initializer_list<Output> outputs,
                                       std::initializer_list<Named> inputs) const;
 
- private:
   std::string_view operation_;
 };
 

@@ -42,7 +42,8 @@ class NullBackend final : public core::Backend {
 
   Result<std::shared_ptr<core::Storage>> allocate(int64_t bytes) override {
     std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[static_cast<size_t>(bytes)]());
-    if (!memory) return fail(Code::out_of_memory, fmt::format("null: no memory for {} bytes", bytes));
+    if (!memory)
+      return fail(Code::out_of_memory, fmt::format("null: no memory for {} bytes", bytes));
     return std::make_shared<NullStorage>(shared_from_this(), bytes, std::move(memory));
   }
   Result<void> write(core::Storage& target, int64_t offset,
@@ -69,10 +70,11 @@ class NullBackend final : public core::Backend {
   Result<std::shared_ptr<const core::PipelineState>> compile(const core::KernelSource& source,
                                                              const Specialisation&) override {
     if (source.text.find("#error") != std::string::npos) {
-      return fail(Code::compile_failed, fmt::format("null: kernel \"{}\" has an #error", source.name),
-                  source.text);
+      return fail(Code::compile_failed,
+                  fmt::format("null: kernel \"{}\" has an #error", source.name), source.text);
     }
-    return std::make_shared<const core::PipelineState>(this, source.name, std::vector<Parameter>());
+    return std::make_shared<const core::PipelineState>(shared_from_this(), source.name,
+                                                       std::vector<Parameter>());
   }
 
   Result<void> submit(core::CommandList list,

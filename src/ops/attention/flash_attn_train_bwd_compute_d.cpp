@@ -16,7 +16,7 @@ Result<void> flash_attn_train_bwd_compute_d(Encoder& encoder, const FlashAttnTra
   NORITE_TRY(check.activation(o));
   NORITE_TRY(check.like(d_o, o));
   NORITE_TRY(check.per_row(d, o));
-  NORITE_TRY(check.aliasing({{d}}, {o, d_o}));
+  NORITE_TRY(check.memory(encoder, {{d}}, {o, d_o}));
 
   ComputeDParams params = {};
   NORITE_TRY_ASSIGN(params.rows,

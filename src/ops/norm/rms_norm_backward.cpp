@@ -15,7 +15,7 @@ namespace norite::ops {
 namespace {
 
 // The checks that the whole and its parts share; which outputs are required differs.
-Result<void> check_backward(const Check& check, const RmsNormBackward& op) {
+Result<void> check_backward(const Check& check, const Encoder& encoder, const RmsNormBackward& op) {
   const Named x{"x", op.x}, weight{"weight", op.weight}, dy{"dy", op.dy},
       rms_inv{"rms_inv", op.rms_inv}, dresidual{"dresidual", op.dresidual}, dx{"dx", op.dx},
       dw{"dw", op.dw};
@@ -29,13 +29,14 @@ Result<void> check_backward(const Check& check, const RmsNormBackward& op) {
   if (op.rms_inv) NORITE_TRY(check.per_row(rms_inv, x));
   NORITE_TRY(check.eps(op.eps));
   if (op.dresidual && !op.dx) return check.refuse("dresidual", "is given without dx");
-  return check.aliasing({{dx, {"dy", "dresidual"}}, {dw}}, {x, weight, dy, rms_inv, dresidual});
+  return check.memory(encoder, {{dx, {"dy", "dresidual"}}, {dw}},
+                      {x, weight, dy, rms_inv, dresidual});
 }
 
 Result<void> encode_backward(Encoder& encoder, std::string_view operation,
                              const RmsNormBackward& op) {
   const Check check(operation);
-  NORITE_TRY(check_backward(check, op));
+  NORITE_TRY(check_backward(check, encoder, op));
   RmsNormBackwardParams params = {};
   NORITE_TRY_ASSIGN(params.rows, collapse_rows(check, leading_shape(op.x.shape()),
                                                {{{"x", op.x}, &params.x},
@@ -81,8 +82,7 @@ Result<void> rms_norm_backward(Encoder& encoder, const RmsNormBackward& op) {
 Result<void> rms_norm_compute_rms_inv(Encoder& encoder, const ComputeRmsInv& op) {
   constexpr std::string_view kName = "rms_norm_compute_rms_inv";
   NORITE_TRY(Check(kName).given({"rms_inv", op.rms_inv}));
-  return encode_rms_norm_family(encoder, kName,
-                                {.x = op.x, .rms_inv = op.rms_inv, .eps = op.eps});
+  return encode_rms_norm_family(encoder, kName, {.x = op.x, .rms_inv = op.rms_inv, .eps = op.eps});
 }
 
 Result<void> rms_norm_backward_dx(Encoder& encoder, const RmsNormBackwardDx& op) {

@@ -28,18 +28,17 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
   if (op.weight) NORITE_TRY(check.vector(weight, dim, op.x.dtype()));
   if (op.rms_inv) NORITE_TRY(check.per_row(rms_inv, x));
   NORITE_TRY(check.eps(op.eps));
-  NORITE_TRY(check.aliasing({{sum, {"residual", "x"}}, {y, {"x", "scale"}}, {rms_inv}},
-                            {x, weight, residual, scale}));
+  NORITE_TRY(check.memory(encoder, {{sum, {"residual", "x"}}, {y, {"x", "scale"}}, {rms_inv}},
+                          {x, weight, residual, scale}));
 
   RmsNormParams params = {};
-  NORITE_TRY_ASSIGN(params.rows,
-                    collapse_rows(check, leading_shape(op.x.shape()),
-                                  {{x, &params.x},
-                                   {residual, &params.residual},
-                                   {scale, &params.scale},
-                                   {sum, &params.sum},
-                                   {y, &params.y},
-                                   {rms_inv, &params.rms_inv}}));
+  NORITE_TRY_ASSIGN(params.rows, collapse_rows(check, leading_shape(op.x.shape()),
+                                               {{x, &params.x},
+                                                {residual, &params.residual},
+                                                {scale, &params.scale},
+                                                {sum, &params.sum},
+                                                {y, &params.y},
+                                                {rms_inv, &params.rms_inv}}));
   params.dim = dim;
   params.eps = op.eps;
   params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::string_view kName = "fused_head_norm_rope_backward";
 
-Result<HeadNormRopeBackwardParams> check_backward(const FusedHeadNormRopeBackward& op) {
+Result<HeadNormRopeBackwardParams> check_backward(const Encoder& encoder,
+                                                  const FusedHeadNormRopeBackward& op) {
   const Check check(kName);
   const Named x{"x", op.x}, weight{"weight", op.weight}, dy{"dy", op.dy}, dx{"dx", op.dx},
       dw{"dw", op.dw};
@@ -29,14 +30,14 @@ Result<HeadNormRopeBackwardParams> check_backward(const FusedHeadNormRopeBackwar
   NORITE_TRY(check.eps(op.eps));
   HeadNormRopeBackwardParams params = {};
   NORITE_TRY_ASSIGN(params.angles, check_angles(check, op.angles, shape));
-  NORITE_TRY(check.aliasing({{dx, {"dy"}}, {dw}},
-                            {x,
-                             weight,
-                             dy,
-                             {"positions", op.angles.positions},
-                             {"freq_factors", op.angles.freq_factors},
-                             {"cos", op.angles.cos},
-                             {"sin", op.angles.sin}}));
+  NORITE_TRY(check.memory(encoder, {{dx, {"dy"}}, {dw}},
+                          {x,
+                           weight,
+                           dy,
+                           {"positions", op.angles.positions},
+                           {"freq_factors", op.angles.freq_factors},
+                           {"cos", op.angles.cos},
+                           {"sin", op.angles.sin}}));
   params.tokens = shape.tokens;
   params.heads = shape.heads;
   params.head_dim = shape.head_dim;
@@ -55,7 +56,7 @@ Result<HeadNormRopeBackwardParams> check_backward(const FusedHeadNormRopeBackwar
 }  // namespace
 
 Result<void> fused_head_norm_rope_backward(Encoder& encoder, const FusedHeadNormRopeBackward& op) {
-  NORITE_TRY_ASSIGN(const HeadNormRopeBackwardParams params, check_backward(op));
+  NORITE_TRY_ASSIGN(const HeadNormRopeBackwardParams params, check_backward(encoder, op));
   View partials;
   if (op.dw) {
     const int64_t count = (params.tokens - 1) / params.tokens_per_partial + 1;

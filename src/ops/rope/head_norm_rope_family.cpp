@@ -24,13 +24,13 @@ Result<void> encode_head_norm_rope_family(Encoder& encoder, std::string_view ope
   NORITE_TRY(check.eps(op.eps));
   HeadNormRopeParams params = {};
   NORITE_TRY_ASSIGN(params.angles, check_angles(check, op.angles, shape));
-  NORITE_TRY(check.aliasing({{y, {op.x_name}}, {copy}},
-                            {x,
-                             weight,
-                             {"positions", op.angles.positions},
-                             {"freq_factors", op.angles.freq_factors},
-                             {"cos", op.angles.cos},
-                             {"sin", op.angles.sin}}));
+  NORITE_TRY(check.memory(encoder, {{y, {op.x_name}}, {copy}},
+                          {x,
+                           weight,
+                           {"positions", op.angles.positions},
+                           {"freq_factors", op.angles.freq_factors},
+                           {"cos", op.angles.cos},
+                           {"sin", op.angles.sin}}));
   params.tokens = shape.tokens;
   params.heads = shape.heads;
   params.head_dim = shape.head_dim;
