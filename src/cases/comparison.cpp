@@ -12,15 +12,18 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double error_of(DType dtype, double got, const Expected& expected) {
+/// |got − value| as a share of what is allowed, in units of the tolerance: where there is no slack,
+/// that is |got − value| / magnitude.
+double error_of(DType dtype, double got, const Expected& expected, double tolerance) {
   if (std::isnan(expected.value)) return std::isnan(got) ? 0 : kInfinity;
   if (std::isnan(got)) return kInfinity;
   if (got == expected.value) return 0;
   // A value beyond the dtype's range is right as an infinity.
   if (std::isinf(got)) return got == round_to(dtype, expected.value) ? 0 : kInfinity;
-  const double difference = std::abs(got - expected.value) - expected.slack - subnormal_step(dtype);
-  if (difference <= 0) return 0;
-  return expected.magnitude > 0 ? difference / expected.magnitude : kInfinity;
+  const double difference = std::abs(got - expected.value);
+  const double slack = expected.slack + subnormal_step(dtype);
+  if (tolerance == 0) return difference <= slack ? 0 : kInfinity;
+  return difference * tolerance / (tolerance * expected.magnitude + slack);
 }
 
 /// "[2, 17]"
@@ -95,7 +98,7 @@ void Comparison::elements(const Tensor& output, const Snapshot& got, int64_t fir
     Expected want = expected[i];
     const int64_t index = first + static_cast<int64_t>(i);
     if (given != given_.end()) want.value = given->second.values[static_cast<size_t>(index)];
-    double error = error_of(output.view().dtype(), values[i], want);
+    double error = error_of(output.view().dtype(), values[i], want, tolerance);
     if (std::isnan(values[i]) && got.unwritten(index)) error = kInfinity;
     check.max_error = std::max(check.max_error, error);
     if (error <= tolerance || !check.passed()) continue;

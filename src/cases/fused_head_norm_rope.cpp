@@ -72,24 +72,24 @@ std::vector<RopeSpec> option_specs(DType dtype) {
 
 std::vector<Case> demo_cases() {
   return {
-      row({.dtype = DType::bf16, .tokens = 4096, .heads = 32, .head_dim = 128, .theta = 1e6f},
+      row({.dtype = DType::bf16, .tokens = 8192, .heads = 32, .head_dim = 128, .theta = 1e6f},
           kDemo, "Qwen3 8B queries"),
       row({.dtype = DType::bf16,
-           .tokens = 8192,
+           .tokens = 16384,
            .heads = 8,
            .head_dim = 128,
            .theta = 1e6f,
            .copy = Copy::permuted,
            .copy_dtype = DType::f16},
-          kDemo, "Qwen3 8B keys, into an f16 cache"),
+          kDemo, "Qwen3 8B keys, f16 cache"),
       row({.dtype = DType::bf16,
-           .tokens = 4096,
+           .tokens = 8192,
            .heads = 16,
            .head_dim = 256,
            .cached = true,
            .weight = Weight::one_plus},
-          kDemo, "Gemma 3 12B queries, angles cached"),
-      row({.dtype = DType::f32, .tokens = 4096, .heads = 16, .head_dim = 128, .theta = 1e6f}, kDemo,
+          kDemo, "Gemma 3 12B, cached angles"),
+      row({.dtype = DType::f32, .tokens = 8192, .heads = 16, .head_dim = 128, .theta = 1e6f}, kDemo,
           "Qwen3 0.6B, training"),
   };
 }

@@ -125,17 +125,17 @@ std::vector<Case> fused_head_norm_rope_backward_cases() {
   for (const RopeSpec& spec : rope_bench_specs()) cases.push_back(row(spec, kBench));
 
   cases.push_back(
-      row({.dtype = DType::bf16, .tokens = 4096, .heads = 32, .head_dim = 128, .theta = 1e6f},
+      row({.dtype = DType::bf16, .tokens = 8192, .heads = 32, .head_dim = 128, .theta = 1e6f},
           kDemo, "Qwen3 8B, training"));
   cases.push_back(row({.dtype = DType::bf16,
-                       .tokens = 4096,
+                       .tokens = 8192,
                        .heads = 8,
                        .head_dim = 256,
                        .theta = 1e6f,
                        .weight = Weight::one_plus},
                       kDemo, "Gemma 3 4B, training"));
   cases.push_back(
-      row({.dtype = DType::f32, .tokens = 4096, .heads = 16, .head_dim = 128, .theta = 1e6f}, kDemo,
+      row({.dtype = DType::f32, .tokens = 8192, .heads = 16, .head_dim = 128, .theta = 1e6f}, kDemo,
           "Qwen3 0.6B, training"));
   return cases;
 }

@@ -176,7 +176,7 @@ std::vector<Expected> normalised(std::span<const double> x, double r,
     y[i] = {.value = x[i] * r * factors[i].value,
             .magnitude = size * factors[i].magnitude,
             // x·r may be rounded below the normal range before the weight enlarges it.
-            .slack = subnormal_step(dtype) * factors[i].magnitude + kTiny * size};
+            .slack = subnormal_step(dtype) * (1 + factors[i].magnitude) + kTiny * size};
   }
   return y;
 }
@@ -206,9 +206,11 @@ std::vector<Expected> norm_backward_dx(std::span<const double> x, std::span<cons
 void norm_backward_dw(std::span<const double> x, std::span<const Expected> g, double r,
                       std::span<Expected> dw) {
   for (size_t i = 0; i < x.size(); ++i) {
+    const double size = std::abs(x[i]);
     dw[i].value += g[i].value * x[i] * r;
-    dw[i].magnitude += g[i].magnitude * std::abs(x[i] * r);
-    dw[i].slack += g[i].slack * std::abs(x[i] * r) + kTiny * (1 + r + g[i].magnitude);
+    dw[i].magnitude += g[i].magnitude * size * r;
+    // Whichever two of the three are multiplied first, the third enlarges what their product lost.
+    dw[i].slack += g[i].slack * size * r + kTiny * (1 + g[i].magnitude + size + r);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace norite::cases {
 namespace {
@@ -14,6 +15,19 @@ Result<void> expect_count(std::string_view name, const Values& given, int64_t co
               fmt::format("{} has {} elements, expected {}", name, given.size(), count));
 }
 
+/// Positions are the only integers that operations take: whole numbers of 32 bits.
+Result<void> expect_integers(std::string_view name, const Values& given, DType dtype) {
+  if (is_float(dtype)) return {};
+  const double least = dtype == DType::u32 ? 0 : -0x1p31;
+  const double limit = dtype == DType::u32 ? 0x1p32 : 0x1p31;
+  for (const double value : given) {
+    if (value >= least && value < limit && value == std::floor(value)) continue;
+    return fail(Code::bad_file, fmt::format("{} contains {}, which is not of dtype {}", name, value,
+                                            norite::name(dtype)));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<const Tensor*> Problem::input(std::string name, DType dtype, const Shape& shape,
@@ -22,11 +36,13 @@ Result<const Tensor*> Problem::input(std::string name, DType dtype, const Shape&
   const int64_t count = layout.repeat_row ? dim : shape.count().value_or(0);
   if (const auto given = data_.inputs.find(name); given != data_.inputs.end()) {
     NORITE_TRY(expect_count(name, given->second, count));
+    NORITE_TRY(expect_integers(name, given->second, dtype));
     values = given->second;
   } else if (values.empty()) {
     const std::string seed = fmt::format("{}/{}", data_.seed, name);
     values = random_values(seed, std::min(count, Tensor::kPeriod));
-    if (data_.fill == FillKind::special) make_special(values, dim, dtype, seed);
+    const bool is_activation = shape.rank() >= 2;  // weights stay ordinary
+    if (is_activation && data_.fill == FillKind::special) make_special(values, dim, dtype, seed);
   }
   NORITE_TRY_ASSIGN(Tensor tensor,
                     Tensor::make(device_, std::move(name), dtype, shape, layout, values));

@@ -79,9 +79,8 @@ std::vector<Case> residual_rms_norm_cases() {
   }
   for (const NormSpec& spec : norm_bench_specs()) cases.push_back(row(spec, kBench));
 
-  cases.push_back(
-      row({.dtype = DType::bf16, .shape = {4096, 4096}}, kDemo, "Qwen3 8B, prompt of 4096"));
-  cases.push_back(row({.dtype = DType::f32, .shape = {2048, 4096}, .eps = 1e-5f}, kDemo,
+  cases.push_back(row({.dtype = DType::bf16, .shape = {8192, 4096}}, kDemo, "Qwen3 8B"));
+  cases.push_back(row({.dtype = DType::f32, .shape = {4096, 4096}, .eps = 1e-5f}, kDemo,
                       "Llama 3 8B, training"));
   return cases;
 }

@@ -51,13 +51,12 @@ std::vector<Case> rms_norm_cases() {
 
   const auto before_weight = ops::Rounding::before_weight;
   cases.push_back(
-      row({.dtype = DType::bf16, .shape = {4096, 4096}, .rounding = before_weight, .eps = 1e-5f},
-          kDemo, "Llama 3 8B, prompt of 4096"));
-  cases.push_back(
-      row({.dtype = DType::f16, .shape = {4096, 5120}}, kDemo, "Qwen3 14B, prompt of 4096"));
-  cases.push_back(row({.dtype = DType::bf16, .shape = {4096, 3840}, .weight = Weight::one_plus},
-                      kDemo, "Gemma 3 12B, prompt of 4096"));
-  cases.push_back(row({.dtype = DType::f32, .shape = {2048, 4096}, .rms_inv = true, .eps = 1e-5f},
+      row({.dtype = DType::bf16, .shape = {8192, 4096}, .rounding = before_weight, .eps = 1e-5f},
+          kDemo, "Llama 3 8B"));
+  cases.push_back(row({.dtype = DType::f16, .shape = {8192, 5120}}, kDemo, "Qwen3 14B"));
+  cases.push_back(row({.dtype = DType::bf16, .shape = {8192, 3840}, .weight = Weight::one_plus},
+                      kDemo, "Gemma 3 12B"));
+  cases.push_back(row({.dtype = DType::f32, .shape = {4096, 4096}, .rms_inv = true, .eps = 1e-5f},
                       kDemo, "Llama 3 8B, training"));
   return cases;
 }

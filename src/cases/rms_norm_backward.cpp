@@ -259,12 +259,12 @@ std::vector<Case> rms_norm_backward_cases() {
     }
     cases.push_back(row({.dtype = dtype, .shape = {64, 4096}}, kBench));
   }
-  cases.push_back(row({.dtype = DType::bf16, .shape = {4096, 4096}, .dresidual = true}, kDemo,
+  cases.push_back(row({.dtype = DType::bf16, .shape = {8192, 4096}, .dresidual = true}, kDemo,
                       "Qwen3 8B, training"));
-  cases.push_back(row({.dtype = DType::bf16, .shape = {4096, 2560}, .weight = Weight::one_plus},
+  cases.push_back(row({.dtype = DType::bf16, .shape = {8192, 2560}, .weight = Weight::one_plus},
                       kDemo, "Gemma 3 4B, training"));
   cases.push_back(
-      row({.dtype = DType::f32, .shape = {2048, 4096}, .given_rms_inv = true, .eps = 1e-5f}, kDemo,
+      row({.dtype = DType::f32, .shape = {4096, 4096}, .given_rms_inv = true, .eps = 1e-5f}, kDemo,
           "Llama 3 8B, training"));
   return cases;
 }

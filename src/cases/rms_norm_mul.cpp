@@ -66,10 +66,9 @@ std::vector<Case> rms_norm_mul_cases() {
   }
   for (const NormSpec& spec : norm_bench_specs()) cases.push_back(row(spec, kBench));
 
-  cases.push_back(row({.dtype = DType::bf16, .shape = {4096, 2560}, .weight = Weight::one_plus},
-                      kDemo, "Gemma 3 4B, prompt of 4096"));
-  cases.push_back(
-      row({.dtype = DType::f16, .shape = {4096, 4096}}, kDemo, "Qwen3 8B, prompt of 4096"));
+  cases.push_back(row({.dtype = DType::bf16, .shape = {8192, 2560}, .weight = Weight::one_plus},
+                      kDemo, "Gemma 3 4B"));
+  cases.push_back(row({.dtype = DType::f16, .shape = {8192, 4096}}, kDemo, "Qwen3 8B"));
   return cases;
 }
 

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <iterator>
+#include <numeric>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -54,15 +56,29 @@ Result<void> copy_streaming(const NativeCall& call) {
   return {};
 }
 
+/// Reads a grain as several streams side by side: one or many is faster, by machine.
+template <int kStreams>
+uint64_t read_grain(const uint64_t* words) {
+  constexpr int64_t kLineWords = kLineBytes / int64_t{sizeof(uint64_t)};
+  constexpr int64_t kStreamWords = kGrainBytes / int64_t{sizeof(uint64_t)} / kStreams;
+  uint64_t lanes[kLineWords] = {};
+  for (int64_t at = 0; at < kStreamWords; at += kLineWords) {
+    for (int stream = 0; stream < kStreams; ++stream) {
+      const uint64_t* line = words + stream * kStreamWords + at;
+      for (int64_t i = 0; i < kLineWords; ++i) lanes[i] += line[i];
+    }
+  }
+  return std::accumulate(std::begin(lanes), std::end(lanes), uint64_t{0});
+}
+
+template <int kStreams>
 Result<void> read_all(const NativeCall& call) {
-  constexpr int64_t kWords = kGrainBytes / int64_t{sizeof(uint64_t)};
   const auto* source = call.data<const uint64_t>(kReadSource);
   auto* sums = call.data<uint64_t>(kReadSums);
   call.parallel_for(kBufferBytes / kGrainBytes, 1, [=](int64_t begin, int64_t end) {
     for (int64_t grain = begin; grain < end; ++grain) {
-      uint64_t sum = 0;
-      for (int64_t i = 0; i < kWords; ++i) sum += source[grain * kWords + i];
-      sums[grain] = sum;  // keeps the reads alive
+      // The sum is of no interest, but keeps the reads from being removed.
+      sums[grain] = read_grain<kStreams>(source + grain * kGrainBytes / int64_t{sizeof(uint64_t)});
     }
   });
   return {};
@@ -82,39 +98,47 @@ Result<Pipeline> pipeline(const Device& device, NativeKernel kernel) {
 
 Result<RoofProbe> RoofProbe::make(const Device& device) {
   RoofProbe probe(device);
-  const std::vector<Parameter> copies = {{"source", Access::read}, {"target", Access::write}};
-  const std::vector<Parameter> reads = {{"source", Access::read}, {"sums", Access::write}};
-  NORITE_TRY_ASSIGN(probe.copy_plain_, pipeline(device, {"roof.copy_plain", copies, copy_plain}));
-  NORITE_TRY_ASSIGN(probe.copy_streaming_,
-                    pipeline(device, {"roof.copy_streaming", copies, copy_streaming}));
-  NORITE_TRY_ASSIGN(probe.read_, pipeline(device, {"roof.read", reads, read_all}));
   NORITE_TRY_ASSIGN(probe.source_, device.empty(DType::u8, {kBufferBytes}));
   NORITE_TRY_ASSIGN(probe.target_, device.empty(DType::u8, {kBufferBytes}));
   NORITE_TRY_ASSIGN(probe.sums_, device.empty(DType::u8, {kBufferBytes / kGrainBytes * 8}));
-  NORITE_TRY(probe.choose_stores());
+  // Untouched pages may all be one page of zeros in the cache: give each its own memory.
+  const std::vector<std::byte> ones(kGrainBytes, std::byte{1});
+  for (int64_t at = 0; at < kBufferBytes; at += kGrainBytes) {
+    NORITE_TRY(probe.source_.write(ones, at));
+  }
+
+  const std::vector<Parameter> copies = {{"source", Access::read}, {"target", Access::write}};
+  const std::vector<Parameter> reads = {{"source", Access::read}, {"sums", Access::write}};
+  NORITE_TRY_ASSIGN(const Pipeline plain,
+                    pipeline(device, {"roof.copy_plain", copies, copy_plain}));
+  NORITE_TRY_ASSIGN(const Pipeline streaming,
+                    pipeline(device, {"roof.copy_streaming", copies, copy_streaming}));
+  NORITE_TRY_ASSIGN(const Pipeline read_1, pipeline(device, {"roof.read_1", reads, read_all<1>}));
+  NORITE_TRY_ASSIGN(const Pipeline read_4, pipeline(device, {"roof.read_4", reads, read_all<4>}));
+  NORITE_TRY_ASSIGN(probe.copy_, probe.faster(plain, streaming, probe.target_));
+  NORITE_TRY_ASSIGN(probe.read_, probe.faster(read_1, read_4, probe.sums_));
   return probe;
 }
 
-Result<void> RoofProbe::choose_stores() {
-  // Untouched zero pages may all be one page of the cache: give every page of the source its own.
-  const std::vector<std::byte> ones(kGrainBytes, std::byte{1});
-  for (int64_t at = 0; at < kBufferBytes; at += kGrainBytes) NORITE_TRY(source_.write(ones, at));
-
-  double plain = 0, streaming = 0;
+Result<Pipeline> RoofProbe::faster(const Pipeline& a, const Pipeline& b,
+                                   const Buffer& target) const {
+  double best_a = 0, best_b = 0;
   for (int round = 0; round < kCalibrationRounds; ++round) {
-    NORITE_TRY_ASSIGN(const double with_plain, time(copy_plain_, target_, 2 * kBufferBytes));
-    NORITE_TRY_ASSIGN(const double with_streaming,
-                      time(copy_streaming_, target_, 2 * kBufferBytes));
-    plain = std::max(plain, with_plain);
-    streaming = std::max(streaming, with_streaming);
+    NORITE_TRY_ASSIGN(const double with_a, time(a, target, kBufferBytes));
+    NORITE_TRY_ASSIGN(const double with_b, time(b, target, kBufferBytes));
+    best_a = std::max(best_a, with_a);
+    best_b = std::max(best_b, with_b);
   }
-  streaming_ = streaming > plain;
-  return {};
+  return best_a > best_b ? a : b;
+}
+
+std::string_view RoofProbe::store_kind() const {
+  return copy_.name() == "roof.copy_streaming" ? "streaming" : "plain";
 }
 
 Result<double> RoofProbe::sample(Roof roof) const {
   if (roof == Roof::read) return time(read_, sums_, kBufferBytes);
-  return time(streaming_ ? copy_streaming_ : copy_plain_, target_, 2 * kBufferBytes);
+  return time(copy_, target_, 2 * kBufferBytes);
 }
 
 Result<double> RoofProbe::time(const Pipeline& pipeline, const Buffer& target,

@@ -11,24 +11,24 @@ namespace norite::cases {
 /// what memory-bound operations are measured against. It runs on the device's own threads.
 class RoofProbe {
  public:
-  /// Registers the probe's kernels with the device, makes its buffers and finds out which kind of
-  /// store copies faster. Errors: unsupported (the device runs no host code).
+  /// Registers the probe's kernels with the device, makes its buffers and finds out which way of
+  /// copying and of reading is the faster. Errors: unsupported (the device runs no host code).
   static Result<RoofProbe> make(const Device& device);
 
   /// One measurement, in GB/s: a copy counts what it reads and what it writes.
   [[nodiscard]] Result<double> sample(Roof roof) const;
   /// "streaming" or "plain": the stores that copied faster.
-  [[nodiscard]] std::string_view store_kind() const { return streaming_ ? "streaming" : "plain"; }
+  [[nodiscard]] std::string_view store_kind() const;
 
  private:
   explicit RoofProbe(const Device& device) : device_(device) {}
-  Result<void> choose_stores();
+  [[nodiscard]] Result<Pipeline> faster(const Pipeline& a, const Pipeline& b,
+                                        const Buffer& target) const;
   Result<double> time(const Pipeline& pipeline, const Buffer& target, int64_t bytes) const;
 
   Device device_;
   Buffer source_, target_, sums_;
-  Pipeline copy_plain_, copy_streaming_, read_;
-  bool streaming_ = false;
+  Pipeline copy_, read_;
 };
 
 }  // namespace norite::cases

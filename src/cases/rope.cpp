@@ -75,7 +75,7 @@ std::vector<Case> shared_cases(std::string_view op, RopeMaker make) {
 
 /// Llama 3: 32 query heads of 128, theta 500 000; from 3.1 on with frequency factors.
 RopeSpec llama3(DType dtype) {
-  return {.dtype = dtype, .tokens = 4096, .heads = 32, .head_dim = 128, .theta = 500000.0f};
+  return {.dtype = dtype, .tokens = 8192, .heads = 32, .head_dim = 128, .theta = 500000.0f};
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ std::vector<Case> rope_cases() {
   cases.push_back(row("rope", make_rope, llama3(DType::bf16), kDemo, "Llama 3 8B queries"));
   RopeSpec scaled = llama3(DType::f16);
   scaled.freq_factors = true;
-  cases.push_back(row("rope", make_rope, scaled, kDemo, "Llama 3.1 8B queries, scaled"));
+  cases.push_back(row("rope", make_rope, scaled, kDemo, "Llama 3.1 8B, scaled"));
   return cases;
 }
 

@@ -16,7 +16,8 @@ using Values = std::vector<double>;
 
 enum class FillKind : uint8_t {
   normal,  ///< mean 0, variance 1
-  /// Rows take turns: ordinary, one NaN, one +inf, one −inf, subnormals, −0, huge, mixed scales.
+  /// Rows of activations take turns: ordinary, one NaN, one +inf, one −inf, subnormals, −0, huge,
+  /// mixed scales.
   special,
 };
 

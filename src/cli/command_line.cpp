@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kDescription =
     "Norite runs the kernels of transformer models, forward and backward, checks them against\n"
-    "float64 and measures them against the machine's memory bandwidth.";
+    "float64 and measures them against the machine's memory bandwidth.\n";
 
 constexpr const char* kFooter = R"(
 Examples:
@@ -34,8 +34,49 @@ Environment:
   NO_COLOR             no colours, even on a terminal
 
 Exit codes:
-  0 fine   1 a check failed   2 wrong usage   3 no such device, or unsupported
-  4 the input file is bad   70 an error inside Norite)";
+  0   fine
+  1   a check failed
+  2   the command line is wrong
+  3   no such device, or not supported on it
+  4   the input file is bad
+  70  an error inside Norite)";
+
+constexpr const char* kDemo =
+    "Runs every operation on shapes of Llama 3, Qwen3 and Gemma 3, checks the results against\n"
+    "float64 and times them; 'of roof' is the share of the copy bandwidth measured in between.\n";
+
+constexpr const char* kDevices = "Lists the devices that this machine has, the best first.\n";
+
+constexpr const char* kOps =
+    "Shows which operation runs on which backend with which dtype. The table follows from the\n"
+    "cases that verify it and from asking each device to record them.\n";
+
+constexpr const char* kVerify =
+    "Runs the case table: every operation with its sizes and options. Outputs are compared with\n"
+    "float64, errors with a tolerance that follows from the dtype and the number of terms, and\n"
+    "guard bytes around every tensor with what they were.\n";
+constexpr const char* kVerifyFooter = R"(
+With --reference, the cases come from a safetensors file instead: its metadata key 'cases' is a
+JSON object from case names to parameters, and CASE/FIELD names each tensor.
+
+Examples:
+  norite verify                                 all of them, in a few seconds
+  norite verify -v --filter 'in_place'          one line for each case that runs in place
+  NORITE_CPU_TARGET=SSE4 norite verify          on another SIMD level
+  norite verify --json --reference ops.safetensors)";
+
+constexpr const char* kBench =
+    "Measures how near operations come to the memory bandwidth of a plain copy (the D pre-pass: "
+    "of\n"
+    "plain reads), which is measured on the same threads between their repeats.\n";
+constexpr const char* kBenchFooter = R"(
+Times are medians. Bytes count each operand once. A share above 1 means that the data fits in a
+cache.
+
+Examples:
+  norite bench                                  everything, in a few minutes
+  norite bench --threads 1 --filter 'rms_norm['
+  norite bench --json --min-time 2 > bench.json)";
 
 std::string version_text() {
   std::vector<std::string> backends;
@@ -80,38 +121,43 @@ class CommandLine {
 
  private:
   void add_verbs() {
-    CLI::App* demo_verb = add_verb("demo", demo, "Check and time every operation on real shapes");
-    add_filter(demo_verb);
-    add_verb("devices", devices, "List the devices that this machine has");
-    CLI::App* ops_verb = add_verb("ops", ops, "Show which operation runs where on which dtype");
+    add_filter(add_verb("demo", demo, "Check and time every operation on real shapes", kDemo));
+    add_verb("devices", devices, "List the devices of this machine", kDevices);
+
+    CLI::App* ops_verb = add_verb("ops", ops, "Show what runs where, on which dtype", kOps);
     add_filter(ops_verb);
     ops_verb->add_flag("--markdown", options_.markdown, "Print the table as Markdown");
 
-    CLI::App* verify_verb = add_verb("verify", verify, "Check results against float64");
+    CLI::App* verify_verb = add_verb("verify", verify, "Check results against float64", kVerify);
     add_filter(verify_verb);
-    verify_verb->add_option("--reference", options_.reference,
-                            "Check against the results in this safetensors file");
-    verify_verb->add_flag("--large", options_.large, "Also a case of more than 2^31 elements");
+    verify_verb->footer(kVerifyFooter);
+    verify_verb->add_option("--reference", options_.reference, "Check the cases of this file")
+        ->type_name("FILE");
+    verify_verb->add_flag("--large", options_.large, "Also a case beyond 2^31 elements");
     verify_verb->add_flag("-v,--verbose", options_.verbose, "List every case");
 
-    CLI::App* bench_verb = add_verb("bench", bench, "Measure bandwidth, as a share of a copy's");
+    CLI::App* bench_verb = add_verb("bench", bench, "Measure shares of the copy bandwidth", kBench);
     add_filter(bench_verb);
-    bench_verb
-        ->add_option("--min-time", options_.min_time_s, "Seconds to measure each case for (0.4)")
-        ->check(CLI::Range(0.0, 3600.0))
+    bench_verb->footer(kBenchFooter);
+    bench_verb->add_option("--min-time", options_.min_time_s, "Time for each case, default 0.4")
+        ->check(CLI::Range(0.0, 3600.0).description(""))
         ->type_name("SECONDS");
   }
 
-  CLI::App* add_verb(const std::string& name, Verb verb, const std::string& description) {
-    CLI::App* sub = app_.add_subcommand(name, description);
+  CLI::App* add_verb(const std::string& name, Verb verb, const std::string& summary,
+                     const std::string& description) {
+    CLI::App* sub = app_.add_subcommand(name, summary);
+    sub->footer("");
     sub->add_flag("--json", options_.json, "Print JSON on stdout, and no progress");
-    sub->add_option("--device", options_.device, "Device to use, as 'norite devices' names it")
+    sub->add_option("--device", options_.device, "A device as 'norite devices' names it")
         ->type_name("ID");
     sub->add_option("--threads", options_.threads, "CPU threads that run kernels")
-        ->check(CLI::Range(1, 4096))
+        ->check(CLI::Range(1, 4096).description(""))
         ->type_name("N");
     sub->set_version_flag("--version", version_text, "Print version, compiler and SIMD levels");
     sub->callback([this, verb] { chosen_ = verb; });
+    // The list of verbs shows the summary; a verb's own help says more.
+    sub->preparse_callback([sub, description](size_t) { sub->description(description); });
     return sub;
   }
 

@@ -18,6 +18,9 @@ namespace {
 using cases::Case;
 using cases::Roof;
 
+/// Seconds of measured time for each case: enough for a median, short enough to watch.
+constexpr double kTimePerCase = 0.15;
+
 struct DemoResult {
   const Case* row;
   Measurement measurement;
@@ -50,7 +53,7 @@ Result<DemoReport> run(const Device& device, const std::vector<const Case*>& row
   Progress progress(rows.size() + 1, options.json);
   progress.next("copy and read bandwidth");
   NORITE_TRY_ASSIGN(cases::RoofProbe probe, cases::RoofProbe::make(device));
-  Meter meter(device, std::move(probe), options.min_time_s);
+  Meter meter(device, std::move(probe), kTimePerCase);
   DemoReport report{.device = device.info()};
   for (const Case* row : rows) {
     progress.next(fmt::format("{}, {}", row->op, row->model));
@@ -75,8 +78,7 @@ void print_devices(const DeviceInfo& used) {
 }
 
 void print_results(const DemoReport& report) {
-  Table table({{"operation"},
-               {"shape of"},
+  Table table({{"shape of"},
                {"shape", Align::right},
                {"dtype"},
                {"time", Align::right},
@@ -87,9 +89,9 @@ void print_results(const DemoReport& report) {
                {""}});
   std::string_view last_op;
   for (const auto& [row, measurement, check] : report.results) {
-    table.add({row->op == last_op ? std::string() : row->op, row->model, shape_text(row->shape),
-               std::string(name(row->dtype)), time_text(measurement.time_us_p50),
-               fmt::format("{:.1f}", measurement.gb_per_s),
+    if (row->op != last_op) table.heading(row->op);
+    table.add({row->model, shape_text(row->shape), std::string(name(row->dtype)),
+               time_text(measurement.time_us_p50), fmt::format("{:.1f}", measurement.gb_per_s),
                fmt::format("{:.2f}", measurement.share_of_roof), error_text(check.max_error),
                error_text(check.tolerance),
                check.passed() ? Cell("ok", Tone::good) : Cell("FAIL", Tone::bad)});

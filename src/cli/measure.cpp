@@ -10,8 +10,15 @@ namespace {
 constexpr size_t kMinRepeats = 5;
 /// Less work than this may live in a cache, which sampling the roof would empty.
 constexpr int64_t kCacheBytes = int64_t{64} << 20;
-/// Roof samples before and after a case that is not interrupted by them.
+/// Roof samples before and after every case; between its repeats, as long as they take no more
+/// time.
 constexpr int kRoofSamples = 2;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -24,9 +31,9 @@ double median(std::vector<double> values) {
 Result<double> Meter::time_once(const cases::Problem& problem) const {
   Encoder encoder = device_.encoder();
   NORITE_TRY(problem.encode(encoder));
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   NORITE_TRY(encoder.submit_and_wait());
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return seconds_since(start);
 }
 
 Result<double> Meter::sample_roof(cases::Roof roof) {
@@ -38,24 +45,26 @@ Result<double> Meter::sample_roof(cases::Roof roof) {
 Result<Measurement> Meter::measure(const cases::Case& row, const cases::Problem& problem) {
   const bool in_cache = row.work.bytes() < kCacheBytes;
   std::vector<double> times, roofs;
+  double case_s = 0, roof_s = 0;
   const auto sample = [&](int count) -> Result<void> {
+    const auto start = Clock::now();
     for (int i = 0; i < count; ++i) {
       NORITE_TRY_ASSIGN(const double gb_per_s, sample_roof(row.roof));
       roofs.push_back(gb_per_s);
     }
+    roof_s += seconds_since(start);
     return {};
   };
 
-  NORITE_TRY(sample(in_cache ? kRoofSamples : 1));
+  NORITE_TRY(sample(kRoofSamples));
   NORITE_TRY(time_once(problem));  // warms caches, clocks and the pool
-  double total = 0;
-  while (total < min_time_s_ || times.size() < kMinRepeats) {
+  while (case_s < min_time_s_ || times.size() < kMinRepeats) {
     NORITE_TRY_ASSIGN(const double seconds, time_once(problem));
     times.push_back(seconds);
-    total += seconds;
-    if (!in_cache) NORITE_TRY(sample(1));
+    case_s += seconds;
+    if (!in_cache && roof_s <= case_s) NORITE_TRY(sample(1));
   }
-  if (in_cache) NORITE_TRY(sample(kRoofSamples));
+  NORITE_TRY(sample(kRoofSamples));
 
   Measurement result{.time_us_p50 = median(times) * 1e6, .repeats = times.size()};
   result.gb_per_s = static_cast<double>(row.work.bytes()) / result.time_us_p50 / 1e3;

@@ -8,7 +8,7 @@
 namespace norite::cli {
 namespace {
 
-constexpr std::string_view kIndent = "  ";
+constexpr std::string_view kIndent = "  ";  // once more for rows below headings
 constexpr std::string_view kGap = "  ";
 
 /// Columns on the screen: UTF-8 continuation bytes take none.
@@ -28,10 +28,15 @@ std::string padded(const Cell& cell, size_t width, Align align, bool last) {
 
 }  // namespace
 
+bool Table::is_heading(const std::vector<Cell>& row) const {
+  return row.size() == 1 && columns_.size() > 1;
+}
+
 std::vector<size_t> Table::widths() const {
   std::vector<size_t> widths;
   for (const Column& column : columns_) widths.push_back(display_width(column.header));
   for (const auto& row : rows_) {
+    if (is_heading(row)) continue;
     for (size_t i = 0; i < row.size(); ++i) {
       widths[i] = std::max(widths[i], display_width(row[i].text));
     }
@@ -41,8 +46,11 @@ std::vector<size_t> Table::widths() const {
 
 void Table::print() const {
   const std::vector<size_t> width = widths();
+  const bool sectioned =
+      std::any_of(rows_.begin(), rows_.end(), [&](const auto& row) { return is_heading(row); });
   const auto print_row = [&](auto cell_at) {
     std::string line(kIndent);
+    if (sectioned) line += kIndent;
     for (size_t i = 0; i < columns_.size(); ++i) {
       if (i > 0) line += kGap;
       line += padded(cell_at(i), width[i], columns_[i].align, i + 1 == columns_.size());
@@ -56,6 +64,10 @@ void Table::print() const {
     return Cell(rule, Tone::faint);
   });
   for (const auto& row : rows_) {
+    if (is_heading(row)) {
+      fmt::print("{}{}\n", kIndent, paint(row.front().text, row.front().tone));
+      continue;
+    }
     print_row([&](size_t i) { return row[i]; });
   }
 }

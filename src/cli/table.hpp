@@ -28,11 +28,14 @@ class Table {
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
+  /// A line of its own above the rows that follow.
+  void heading(std::string text) { rows_.push_back({Cell(std::move(text), Tone::strong)}); }
   void print() const;
   /// The same as a Markdown table.
   void print_markdown() const;
 
  private:
+  [[nodiscard]] bool is_heading(const std::vector<Cell>& row) const;
   [[nodiscard]] std::vector<size_t> widths() const;
 
   std::vector<Column> columns_;

@@ -12,7 +12,7 @@
 
 namespace norite {
 
-struct Pool::State : std::enable_shared_from_this<Pool::State> {
+struct Pool::State {
   explicit State(std::shared_ptr<core::Backend> owner) : backend(std::move(owner)) {}
 
   void give_back(std::shared_ptr<core::Storage> storage) {
@@ -23,26 +23,22 @@ struct Pool::State : std::enable_shared_from_this<Pool::State> {
     cached[bytes].push_back(std::move(storage));
   }
 
-  // A cached allocation of that class; on a miss nullptr. Either way the bytes count as in use.
+  // A cached allocation of that class, or nullptr.
   std::shared_ptr<core::Storage> take(int64_t bytes) {
     const std::scoped_lock lock(mutex);
-    statistics.bytes_in_use += bytes;
-    statistics.peak_bytes_in_use = std::max(statistics.peak_bytes_in_use, statistics.bytes_in_use);
     auto& free = cached[bytes];
-    if (free.empty()) {
-      ++statistics.misses;
-      return nullptr;
-    }
-    ++statistics.hits;
+    if (free.empty()) return nullptr;
     statistics.bytes_cached -= bytes;
     auto storage = std::move(free.back());
     free.pop_back();
     return storage;
   }
 
-  void forget(int64_t bytes) {
+  void count_as_used(int64_t bytes, bool was_cached) {
     const std::scoped_lock lock(mutex);
-    statistics.bytes_in_use -= bytes;
+    ++(was_cached ? statistics.hits : statistics.misses);
+    statistics.bytes_in_use += bytes;
+    statistics.peak_bytes_in_use = std::max(statistics.peak_bytes_in_use, statistics.bytes_in_use);
   }
 
   std::shared_ptr<core::Backend> backend;
@@ -71,20 +67,16 @@ Result<Buffer> Pool::acquire(DType dtype, const Shape& shape, Fill fill) {
   const int64_t limit = state_->backend->info().limits.max_buffer_bytes;
   const int64_t bytes = std::min(size_class(wanted), limit);
   auto storage = state_->take(bytes);
-  if (storage == nullptr) {
+  const bool was_cached = storage != nullptr;
+  if (!was_cached) {
     auto fresh = state_->backend->allocate(bytes);
     if (!fresh && trim() > 0) fresh = state_->backend->allocate(bytes);
-    if (!fresh) {
-      state_->forget(bytes);
-      return tl::unexpected<Error>(std::move(fresh).error());
-    }
+    if (!fresh) return tl::unexpected<Error>(std::move(fresh).error());
     storage = *std::move(fresh);
   } else if (fill == Fill::zero) {
-    if (auto filled = state_->backend->fill_zero(*storage); !filled) {
-      state_->give_back(std::move(storage));
-      return tl::unexpected<Error>(std::move(filled).error());
-    }
+    NORITE_TRY(state_->backend->fill_zero(*storage));
   }
+  state_->count_as_used(bytes, was_cached);
   // The handle given out shares the storage under another count, whose end returns it to the pool.
   core::Storage* raw = storage.get();
   std::shared_ptr<core::Storage> handle(

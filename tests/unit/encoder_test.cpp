@@ -37,9 +37,9 @@ class EncoderTest : public ::testing::Test {
 };
 
 TEST_F(EncoderTest, counts_dispatches_barriers_submits_and_bytes) {
-  must(dispatch(a_, b_));                    // the first one
-  must(dispatch(a_, c_));                    // independent
-  must(dispatch(b_, a_));                    // reads what was written
+  must(dispatch(a_, b_));                       // the first one
+  must(dispatch(a_, c_));                       // independent
+  must(dispatch(b_, a_));                       // reads what was written
   must(dispatch(must(a_.slice(1, 0, 2)), b_));  // reads what was written
   EncoderCounters counters = encoder_.counters();
   EXPECT_EQ(counters.dispatches, 4);
@@ -92,9 +92,7 @@ TEST_F(EncoderTest, an_empty_encoder_can_be_submitted) {
   EXPECT_TRUE(encoder_.timings().empty());
 }
 
-TEST_F(EncoderTest, it_knows_its_device) {
-  EXPECT_EQ(encoder_.device().state(), device_.state());
-}
+TEST_F(EncoderTest, it_knows_its_device) { EXPECT_EQ(encoder_.device().state(), device_.state()); }
 
 TEST_F(EncoderTest, a_missing_argument_is_refused_by_name) {
   expect_error(dispatch(a_, {}, "label"), Code::invalid_argument, {"label", "\"y\"", "not bound"});
@@ -107,17 +105,16 @@ TEST_F(EncoderTest, a_missing_argument_is_refused_by_name) {
 
 TEST_F(EncoderTest, an_optional_argument_may_be_missing) {
   EXPECT_TRUE(dispatch(a_, b_));
-  EXPECT_TRUE(encoder_.dispatch(kernel_,
-                                std::array<Argument, 4>{a_, b_, Argument::bytes(7), Argument()}));
+  EXPECT_TRUE(
+      encoder_.dispatch(kernel_, std::array<Argument, 4>{a_, b_, Argument::bytes(7), Argument()}));
 }
 
 TEST_F(EncoderTest, an_argument_of_the_wrong_kind_is_refused_by_name) {
   expect_error(encoder_.dispatch(kernel_, std::array<Argument, 3>{a_, b_, c_}),
                Code::invalid_argument, {"f", "\"params\"", "view", "constants"});
-  expect_error(
-      encoder_.dispatch(kernel_,
-                        std::array<Argument, 3>{Argument::bytes(1), b_, Argument::bytes(7)}),
-      Code::invalid_argument, {"f", "\"x\"", "view", "constants"});
+  expect_error(encoder_.dispatch(
+                   kernel_, std::array<Argument, 3>{Argument::bytes(1), b_, Argument::bytes(7)}),
+               Code::invalid_argument, {"f", "\"x\"", "view", "constants"});
   expect_nothing_recorded();
 }
 

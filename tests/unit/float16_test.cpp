@@ -92,8 +92,8 @@ TYPED_TEST(Float16Test, rounds_to_nearest_even_around_every_tie) {
     const double tie = (meaning<TypeParam>(bits) + meaning<TypeParam>(bits + 1)) / 2;
     const auto middle = static_cast<float>(tie);
     ASSERT_EQ(middle, tie);
-    for (const float value : {std::nextafterf(middle, 0.0F), middle,
-                              std::nextafterf(middle, INFINITY)}) {
+    for (const float value :
+         {std::nextafterf(middle, 0.0F), middle, std::nextafterf(middle, INFINITY)}) {
       this->expect_nearest(value);
     }
   }

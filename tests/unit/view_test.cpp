@@ -111,9 +111,8 @@ TEST_F(ViewTest, reshape_across_a_gap_is_refused) {
 }
 
 TEST_F(ViewTest, reshape_to_another_number_of_elements_is_refused) {
-  for (const Shape& shape :
-       {Shape{}, Shape{23}, Shape{25}, Shape{-4, -6}, Shape{0}, Shape{24, 0}, Shape{kHuge, 4, 6},
-        Shape{4, 6, 1, 1, 1, 1, 1, 1, 1}}) {
+  for (const Shape& shape : {Shape{}, Shape{23}, Shape{25}, Shape{-4, -6}, Shape{0}, Shape{24, 0},
+                             Shape{kHuge, 4, 6}, Shape{4, 6, 1, 1, 1, 1, 1, 1, 1}}) {
     expect_error(matrix_.reshape(shape), Code::invalid_argument, {"reshape"});
   }
 }

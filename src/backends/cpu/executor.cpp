@@ -2,8 +2,6 @@
 #include "backends/cpu/executor.hpp"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/info.h>
-#include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
 #include <chrono>
@@ -50,12 +48,13 @@ class Call final : public NativeCall {
     const int64_t ranges = (count - 1) / grain + 1;
     const auto run_range = [&](int64_t range) {
       const Running mark(executor_);
-      body(range * grain, std::min((range + 1) * grain, count));
+      const int64_t begin = range * grain;
+      body(begin, begin + std::min(grain, count - begin));
     };
     if (executor_.threads() == 1 || ranges == 1) {
       for (int64_t range = 0; range < ranges; ++range) run_range(range);
     } else {
-      tbb::parallel_for(int64_t{0}, ranges, run_range);
+      cpu::parallel_for(ranges, run_range);
     }
   }
 
@@ -97,7 +96,7 @@ Result<void> run_group(std::span<const core::Command> group, const Executor& exe
   if (executor.threads() == 1 || group.size() == 1) {
     for (size_t i = 0; i < group.size(); ++i) run_one(i);
   } else {
-    tbb::parallel_for(size_t{0}, group.size(), run_one);
+    parallel_for(static_cast<int64_t>(group.size()), run_one);
   }
   for (Result<void>& result : results) {
     if (!result) return std::move(result);

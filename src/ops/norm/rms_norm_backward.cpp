@@ -53,7 +53,7 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
   View partials;
   if (op.dw) {
     const int64_t count = (rows - 1) / params.rows_per_partial + 1;
-    NORITE_TRY_ASSIGN(partials, acquire_partials(encoder, count, params.dim));
+    NORITE_TRY_ASSIGN(partials, acquire_partials(encoder, operation, count, params.dim));
   }
   std::array<Argument, kRmsNormBackwardParams + 1> arguments;
   arguments[kRmsNormBackwardX] = op.x;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ops/norm/weight_gradient.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -10,15 +12,15 @@
 
 namespace norite::ops {
 
-int64_t rows_per_partial(int64_t rows) noexcept {
-  return std::clamp<int64_t>(rows / 64, 16, 256);
-}
+int64_t rows_per_partial(int64_t rows) noexcept { return std::clamp<int64_t>(rows / 64, 16, 256); }
 
-Result<View> acquire_partials(Encoder& encoder, int64_t partials, int64_t dim) {
-  NORITE_TRY_ASSIGN(const Buffer buffer,
-                    encoder.device().pool().acquire(DType::f32, {partials, dim},
-                                                    Fill::uninitialised));
-  return View(buffer);
+Result<View> acquire_partials(Encoder& encoder, std::string_view operation, int64_t partials,
+                              int64_t dim) {
+  const auto buffer =
+      encoder.device().pool().acquire(DType::f32, {partials, dim}, Fill::uninitialised);
+  if (buffer) return View(*buffer);
+  return fail(buffer.error().code,
+              fmt::format("{}: no partial sums of dw: {}", operation, buffer.error().message));
 }
 
 Result<void> encode_sum_partials(Encoder& encoder, std::string_view operation, const View& partials,

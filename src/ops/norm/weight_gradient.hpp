@@ -15,7 +15,8 @@ namespace norite::ops {
 int64_t rows_per_partial(int64_t rows) noexcept;
 
 /// Memory for `partials` rows of `dim` f32, from the device's pool.
-Result<View> acquire_partials(Encoder& encoder, int64_t partials, int64_t dim);
+Result<View> acquire_partials(Encoder& encoder, std::string_view operation, int64_t partials,
+                              int64_t dim);
 
 /// dw = sum of the partials.
 Result<void> encode_sum_partials(Encoder& encoder, std::string_view operation, const View& partials,

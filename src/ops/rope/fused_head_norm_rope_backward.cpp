@@ -60,7 +60,7 @@ Result<void> fused_head_norm_rope_backward(Encoder& encoder, const FusedHeadNorm
   View partials;
   if (op.dw) {
     const int64_t count = (params.tokens - 1) / params.tokens_per_partial + 1;
-    NORITE_TRY_ASSIGN(partials, acquire_partials(encoder, count, params.head_dim));
+    NORITE_TRY_ASSIGN(partials, acquire_partials(encoder, kName, count, params.head_dim));
   }
   std::array<Argument, kHeadNormRopeBackwardParams + 1> arguments;
   arguments[kHeadNormRopeBackwardX] = op.x;

@@ -25,7 +25,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace norite::cpu::HWY_NAMESPACE {
 
-/// Rows that share one load and store of the dw sums.
+// A few rows are finished together, strip by strip, so that a strip of weights and dw sums stays in
+// the L1 cache for all of them. The rows themselves wait in the L2 cache.
+constexpr int64_t kStrip = 1024;  // a multiple of every block
 constexpr int64_t kRowsTogether = 4;
 
 template <class Raw>
@@ -34,7 +36,7 @@ struct NormBackwardRow {
   const Raw *next_x, *next_dy, *next_dresidual;  // a row to come, prefetched meanwhile
   Raw* dx;
   float rms_inv;
-  float shrink;  // s * r^2 / dim
+  float x_factor;  // -s * r^3 / dim
 };
 
 template <class E>
@@ -77,20 +79,26 @@ class RmsNormBackward {
 
   void run_together(int64_t first, int64_t count, float* dw) const {
     Row rows[kRowsTogether];
-    bool streaming = streaming_;
     for (int64_t k = 0; k < count; ++k) {
       rows[k] = row_at(first + k, first + count + k);
       if (dx_ || !rms_inv_) add_sums(rows[k]);
-      streaming &= reinterpret_cast<uintptr_t>(rows[k].dx) % (lanes() * sizeof(float)) == 0;
     }
+    for (int64_t begin = 0; begin < params_.dim; begin += kStrip) {
+      const int64_t end = std::min(begin + kStrip, params_.dim);
+      for (int64_t k = 0; k < count; ++k) finish(rows[k], begin, end, dw);
+    }
+  }
+
+  void finish(const Row& row, int64_t begin, int64_t end, float* dw) const {
+    const bool aligned = reinterpret_cast<uintptr_t>(row.dx) % (lanes() * sizeof(float)) == 0;
     if (!dx_) {
-      finish<false, true, Store::cached>(rows, count, dw);
-    } else if (streaming) {
-      dw ? finish<true, true, Store::streaming>(rows, count, dw)
-         : finish<true, false, Store::streaming>(rows, count, dw);
+      finish_as<false, true, Store::cached>(row, begin, end, dw);
+    } else if (streaming_ && aligned) {
+      dw ? finish_as<true, true, Store::streaming>(row, begin, end, dw)
+         : finish_as<true, false, Store::streaming>(row, begin, end, dw);
     } else {
-      dw ? finish<true, true, Store::cached>(rows, count, dw)
-         : finish<true, false, Store::cached>(rows, count, dw);
+      dw ? finish_as<true, true, Store::cached>(row, begin, end, dw)
+         : finish_as<true, false, Store::cached>(row, begin, end, dw);
     }
   }
 
@@ -107,7 +115,7 @@ class RmsNormBackward {
             .next_dresidual = at(dresidual_, params_.dresidual, next),
             .dx = at(dx_, params_.dx, r),
             .rms_inv = rms_inv_ ? *at(rms_inv_, params_.rms_inv, r) : 0.0f,
-            .shrink = 0.0f};
+            .x_factor = 0.0f};
   }
 
   /// s and, unless it was given, r. The squares are summed in the order of the forward pass.
@@ -128,37 +136,35 @@ class RmsNormBackward {
     if (!rms_inv_) {
       row.rms_inv = 1.0f / std::sqrt(sum_of(even.squares, odd.squares) / dim + params_.eps);
     }
-    row.shrink = sum_of(even.dot, odd.dot) * row.rms_inv * row.rms_inv / dim;
+    const float r = row.rms_inv;
+    row.x_factor = -(sum_of(even.dot, odd.dot) * r * r / dim * r);
   }
 
+  /// Columns [begin, end) of one row.
   template <bool kDx, bool kDw, Store kStore>
-  void finish(const Row* rows, int64_t row_count, float* dw) const {
+  void finish_as(Row row, int64_t begin, int64_t end, float* dw) const {
     const float* weight = weight_;
-    for_blocks(params_.dim, [=](int64_t i, size_t count) HWY_ATTR {
-      const Block w = F32::load(weight + i);
-      Block sums = zero_block();
-      if constexpr (kDw) sums = load_sums(dw + i, count);
-      for (const Row* row = rows; row != rows + row_count; ++row) {
-        prefetch_block(row->next_x + i);
-        prefetch_block(row->next_dy + i);
-        const Block x = load_part<E>(row->x + i, count);
-        const Block dy = load_part<E>(row->dy + i, count);
-        const VF r = hn::Set(DF(), row->rms_inv);
-        if constexpr (kDw) sums = mul_add({hn::Mul(dy.a, x.a), hn::Mul(dy.b, x.b)}, {r, r}, sums);
-        if constexpr (kDx) {
-          const VF shrink = hn::Set(DF(), row->shrink);
-          Block dx = {hn::NegMulAdd(x.a, shrink, hn::Mul(dy.a, w.a)),
-                      hn::NegMulAdd(x.b, shrink, hn::Mul(dy.b, w.b))};
-          if (row->dresidual) {
-            prefetch_block(row->next_dresidual + i);
-            dx = mul_add(dx, {r, r}, load_part<E>(row->dresidual + i, count));
-          } else {
-            dx = {hn::Mul(dx.a, r), hn::Mul(dx.b, r)};
-          }
-          store_part<E, kStore>(dx, row->dx + i, count);
-        }
+    const VF r = hn::Set(DF(), row.rms_inv);
+    const VF x_factor = hn::Set(DF(), row.x_factor);
+    for_blocks(end - begin, [=](int64_t offset, size_t count) HWY_ATTR {
+      const int64_t i = begin + offset;
+      prefetch_block(row.next_x + i);
+      prefetch_block(row.next_dy + i);
+      const Block x = load_part<E>(row.x + i, count);
+      const Block dy = load_part<E>(row.dy + i, count);
+      const Block dyr = {hn::Mul(dy.a, r), hn::Mul(dy.b, r)};
+      if constexpr (kDw) {
+        store_sums(mul_add(dyr, x, load_sums(dw + i, count)), dw + i, count);
       }
-      if constexpr (kDw) store_sums(sums, dw + i, count);
+      if constexpr (kDx) {
+        Block rest = {hn::Mul(x.a, x_factor), hn::Mul(x.b, x_factor)};
+        if (row.dresidual) {
+          prefetch_block(row.next_dresidual + i);
+          rest = mul_add(x, {x_factor, x_factor}, load_part<E>(row.dresidual + i, count));
+        }
+        const Block w = F32::load(weight + i);
+        store_part<E, kStore>(mul_add(dyr, w, rest), row.dx + i, count);
+      }
     });
   }
 

@@ -74,24 +74,25 @@ struct BF16 {
   using Packed = VU;
 
   // Two 16-bit lanes at a time: what rounding adds to the upper half of a float is the carry out of
-  // lower + 0x7FFF + (upper & 1), and that is the top bit of a rounding average. The two saturations
-  // keep NaN 0x7FFF and 0xFFFF from turning into zero.
+  // lower + 0x7FFF + (upper & 1), and that is the top bit of a rounding average. The two
+  // saturations keep NaN 0x7FFF and 0xFFFF from turning into zero.
   static HWY_INLINE Packed pack(Block v) {
 #if HWY_TARGET == HWY_SCALAR
     const uint32_t even = to_bfloat16(hn::GetLane(v.a)).bits;
     const uint32_t odd = to_bfloat16(hn::GetLane(v.b)).bits;
     return hn::Set(DU(), even | odd << 16);
 #else
+    const hn::Repartition<uint16_t, DU> du;
+    const hn::Repartition<int16_t, DU> di;
     const VU a = hn::BitCast(DU(), v.a);
     const VU b = hn::BitCast(DU(), v.b);
     const VU upper_mask = hn::Set(DU(), 0xFFFF0000u);
-    const auto upper = halves(hn::Or(hn::ShiftRight<16>(a), hn::And(b, upper_mask)));
-    const auto lower = halves(hn::Or(hn::AndNot(upper_mask, a), hn::ShiftLeft<16>(b)));
-    const auto half = hn::OrAnd(hn::Set(D16(), 0x7FFE), upper, hn::Set(D16(), 1));
+    const auto upper = hn::BitCast(du, hn::Or(hn::ShiftRight<16>(a), hn::And(b, upper_mask)));
+    const auto lower = hn::BitCast(du, hn::Or(hn::AndNot(upper_mask, a), hn::ShiftLeft<16>(b)));
+    const auto half = hn::OrAnd(hn::Set(du, 0x7FFE), upper, hn::Set(du, 1));
     const auto carry = hn::ShiftRight<15>(hn::AverageRound(lower, half));
-    const hn::RebindToSigned<D16> di;
     const auto sum = hn::SaturatedAdd(hn::BitCast(di, upper), hn::BitCast(di, carry));
-    return hn::BitCast(DU(), hn::Max(upper, hn::BitCast(D16(), sum)));
+    return hn::BitCast(DU(), hn::Max(upper, hn::BitCast(du, sum)));
 #endif
   }
   static HWY_INLINE Block unpack(Packed bits) {
@@ -123,10 +124,6 @@ struct BF16 {
     hn::StoreInterleaved2(v.a, v.b, DF(), to);
 #endif
   }
-
- private:
-  using D16 = hn::Repartition<uint16_t, DU>;
-  static HWY_INLINE hn::Vec<D16> halves(VU words) { return hn::BitCast(D16(), words); }
 };
 
 struct F16 {
@@ -203,8 +200,8 @@ HWY_INLINE Block round_to(Block v) {
   return E::unpack(E::pack(v));
 }
 
-/// Asks the L2 cache for the memory of one block. The L1 cache stays with what is in use, and its few
-/// miss slots stay free. Harmless past the end of a row.
+/// Asks the L2 cache for the memory of one block. The L1 cache stays with what is in use, and its
+/// few miss slots stay free. Harmless past the end of a row.
 template <class T>
 HWY_INLINE void prefetch_block(const T* from) {
   constexpr size_t kLine = 64 / sizeof(T);

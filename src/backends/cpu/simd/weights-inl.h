@@ -63,9 +63,8 @@ void expand_weight(const void* weight, DType dtype, uint32_t mode, int64_t dim, 
 /// Sums kept in the block order of E, written as dim floats in plain order.
 template <class E>
 void from_block_order(const float* sums, int64_t dim, float* out) {
-  for_blocks(dim, [=](int64_t i, size_t count) HWY_ATTR {
-    store_f32_part<E>(F32::load(sums + i), out + i, count);
-  });
+  for_blocks(dim, [=](int64_t i, size_t count)
+                      HWY_ATTR { store_f32_part<E>(F32::load(sums + i), out + i, count); });
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

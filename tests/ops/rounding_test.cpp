@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Conversions to and from 16 bits on every SIMD level, against the scalar ones: ties, carries into
+// the exponent, overflow, subnormals and NaN among all exponents. A rotation by nothing, with a
+// second output in another dtype, is a conversion.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "host_values.hpp"
+
+namespace norite {
+namespace {
+
+using test::expect;
+
+constexpr int64_t kDim = 1024;
+
+/// Every sign and exponent with the mantissas around the points where rounding turns.
+std::vector<float> interesting_floats() {
+  std::vector<float> values;
+  for (uint32_t upper = 0; upper < 1u << 16; upper += 7) {
+    for (const uint32_t lower : {0x0000u, 0x0001u, 0x0FFFu, 0x1000u, 0x1001u, 0x7FFFu, 0x8000u,
+                                 0x8001u, 0xEFFFu, 0xFFFFu}) {
+      values.push_back(std::bit_cast<float>(upper << 16 | lower));
+    }
+  }
+  for (uint32_t mantissa = 0; mantissa < 1u << 13; ++mantissa) {  // around f16's ties and its limit
+    values.push_back(std::bit_cast<float>(0x3F800000u | mantissa));
+    values.push_back(std::bit_cast<float>(0x477FE000u | mantissa));
+    values.push_back(std::bit_cast<float>(0x33000000u | mantissa << 10));
+  }
+  values.resize((values.size() + kDim - 1) / kDim * kDim);
+  return values;
+}
+
+class Rounding : public testing::TestWithParam<std::string> {
+ protected:
+  /// The values as the device's kernels convert them.
+  std::vector<uint16_t> narrowed(const std::vector<float>& values, DType to) {
+    const Shape shape = {static_cast<int64_t>(values.size()) / kDim, 1, kDim};
+    const Buffer x = test::upload(device_, DType::f32, shape, values);
+    const Buffer y = expect(device_.empty(DType::f32, shape));
+    const Buffer copy = expect(device_.empty(to, shape));
+    test::run(device_, [&](Encoder& e) {
+      return ops::rope(e, {.x = x, .y = y, .copy = copy, .half_rope_dim = 0});
+    });
+    const auto bytes = test::download_bytes(copy);
+    std::vector<uint16_t> bits(values.size());
+    std::memcpy(bits.data(), bytes.data(), bytes.size());
+    return bits;
+  }
+
+  const Device device_ = expect(Device::open("cpu", {.cpu_target = GetParam()}));
+};
+
+TEST_P(Rounding, ToBFloat16IsNearestEven) {
+  const auto values = interesting_floats();
+  const auto got = narrowed(values, DType::bf16);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::isnan(values[i])) {
+      ASSERT_TRUE(std::isnan(to_float(BFloat16{got[i]}))) << std::hexfloat << values[i];
+    } else {
+      ASSERT_EQ(got[i], to_bfloat16(values[i]).bits) << std::hexfloat << values[i];
+    }
+  }
+}
+
+TEST_P(Rounding, ToFloat16IsNearestEven) {
+  const auto values = interesting_floats();
+  const auto got = narrowed(values, DType::f16);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::isnan(values[i])) {
+      ASSERT_TRUE(std::isnan(to_float(Float16{got[i]}))) << std::hexfloat << values[i];
+    } else {
+      ASSERT_EQ(got[i], to_float16(values[i]).bits) << std::hexfloat << values[i];
+    }
+  }
+}
+
+TEST_P(Rounding, EverySixteenBitValueWidensExactly) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    std::vector<uint16_t> bits(1u << 16);
+    for (size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<uint16_t>(i);
+    const Shape shape = {static_cast<int64_t>(bits.size()) / kDim, 1, kDim};
+    Buffer x = expect(device_.empty(dtype, shape));
+    expect(x.write(std::as_bytes(std::span(bits))));
+    const Buffer copy = expect(device_.empty(DType::f32, shape));
+    test::run(device_, [&](Encoder& e) {
+      return ops::rope(e, {.x = x, .y = x, .copy = copy, .half_rope_dim = 0});
+    });
+    const auto got = test::download(copy);
+    for (size_t i = 0; i < bits.size(); ++i) {
+      const float want =
+          dtype == DType::f16 ? to_float(Float16{bits[i]}) : to_float(BFloat16{bits[i]});
+      if (std::isnan(want)) {
+        ASSERT_TRUE(std::isnan(got[i])) << name(dtype) << " " << i;
+      } else {
+        ASSERT_EQ(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(want))
+            << name(dtype) << " " << i;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryLevel, Rounding, testing::ValuesIn(Device::cpu_targets()),
+                         [](const auto& one) { return one.param; });
+
+}  // namespace
+}  // namespace norite

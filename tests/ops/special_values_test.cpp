@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// NaN, infinities, subnormals, signed zeros and huge values: each behaves as f32 arithmetic says, and
+// a row that holds one leaves its neighbours' bits alone.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "host_values.hpp"
+
+namespace norite {
+namespace {
+
+using test::expect;
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr int64_t kDim = 70;  // whole blocks and a tail on every level
+constexpr size_t kAt = 67;    // in the tail
+constexpr float kEps = 1e-6f;
+
+enum Row : int64_t { kOrdinary, kOneNan, kOneInf, kMinusInf, kSubnormal, kMinusZero, kHuge, kRows };
+
+class SpecialValues : public testing::TestWithParam<std::tuple<std::string, DType>> {
+ protected:
+  [[nodiscard]] float smallest() const {
+    return dtype_ == DType::f32 ? 0x1p-149f : dtype_ == DType::f16 ? 0x1p-24f : 0x1p-133f;
+  }
+  [[nodiscard]] float huge() const { return dtype_ == DType::f16 ? 60000.0f : 1e30f; }
+
+  /// Rows of every kind, the value at kAt or the whole row special.
+  [[nodiscard]] std::vector<float> special_rows() const {
+    std::vector<float> values = test::pattern(kRows * kDim, 11);
+    const auto at = [&](Row row, size_t i) -> float& {
+      return values[static_cast<size_t>(row * kDim) + i];
+    };
+    at(kOneNan, kAt) = kNan;
+    at(kOneInf, kAt) = kInf;
+    at(kMinusInf, kAt) = -kInf;
+    for (size_t i = 0; i < kDim; ++i) {
+      at(kSubnormal, i) = smallest() * static_cast<float>(i % 5);
+      at(kMinusZero, i) = -0.0f;
+      at(kHuge, i) = i % 2 == 0 ? huge() : -huge();
+    }
+    return values;
+  }
+
+  [[nodiscard]] Buffer rows(const std::vector<float>& values) const {
+    return test::upload(device_, dtype_, {kRows, kDim}, values);
+  }
+  [[nodiscard]] Buffer empty_rows() const { return expect(device_.empty(dtype_, {kRows, kDim})); }
+
+  static float at(const std::vector<float>& values, Row row, size_t i) {
+    return values[static_cast<size_t>(row * kDim) + i];
+  }
+  template <class Predicate>
+  static void all_of(const std::vector<float>& values, Row row, Predicate holds) {
+    for (size_t i = 0; i < kDim; ++i) {
+      EXPECT_TRUE(holds(at(values, row, i), i)) << "row " << row << " element " << i << " is "
+                                                << at(values, row, i);
+    }
+  }
+
+  const DType dtype_ = std::get<1>(GetParam());
+  const Device device_ = expect(Device::open("cpu", {.cpu_target = std::get<0>(GetParam())}));
+};
+
+bool is_nan(float value, size_t) { return std::isnan(value); }
+
+TEST_P(SpecialValues, RmsNorm) {
+  const std::vector<float> x = special_rows();
+  const Buffer y = empty_rows();
+  const Buffer r = expect(device_.empty(DType::f32, {kRows}));
+  test::run(device_, [&](Encoder& e) {
+    return ops::rms_norm(e, {.x = rows(x), .y = y, .rms_inv = r, .eps = kEps});
+  });
+  const auto got = test::download(y);
+  const auto scale = test::download(r);
+  all_of(got, kOneNan, is_nan);
+  for (const Row row : {kOneInf, kMinusInf}) {  // r is 0: the infinity becomes NaN, the rest zero
+    EXPECT_EQ(scale[row], 0.0f);
+    all_of(got, row, [](float v, size_t i) { return i == kAt ? std::isnan(v) : v == 0; });
+  }
+  all_of(got, kMinusZero, [](float v, size_t) { return v == 0 && std::signbit(v); });
+  EXPECT_FLOAT_EQ(scale[kMinusZero], 1 / std::sqrt(kEps));
+  if (dtype_ == DType::f16) {  // its largest values fit in f32 with their squares
+    all_of(got, kHuge, [](float v, size_t) { return std::abs(v) == 1.0f; });
+  } else {
+    all_of(got, kHuge, [](float v, size_t) { return v == 0; });
+  }
+  if (dtype_ != DType::f16) {  // squares vanish, and eps alone makes r
+    EXPECT_FLOAT_EQ(scale[kSubnormal], 1 / std::sqrt(kEps));
+    all_of(got, kSubnormal, [&](float v, size_t i) {
+      const float expected = smallest() * static_cast<float>(i % 5) * 1000.0f;
+      return std::abs(v - expected) <= 0.01f * expected + smallest();
+    });
+  }
+}
+
+TEST_P(SpecialValues, RmsNormBackward) {
+  const std::vector<float> x = test::pattern(kRows * kDim, 5);
+  const Buffer dx = empty_rows();
+  test::run(device_, [&](Encoder& e) {
+    return ops::rms_norm_backward(
+        e, {.x = rows(x), .dy = rows(special_rows()), .dx = dx, .eps = kEps});
+  });
+  const auto got = test::download(dx);
+  all_of(got, kOneNan, is_nan);  // s is NaN, and so is every element that meets it
+  for (const Row row : {kOneInf, kMinusInf}) {
+    all_of(got, row, [](float v, size_t) { return !std::isfinite(v); });
+  }
+  all_of(got, kMinusZero, [](float v, size_t) { return v == 0; });
+  if (dtype_ != DType::f16) {
+    all_of(got, kHuge, [](float v, size_t) { return std::isfinite(v); });
+  }
+}
+
+TEST_P(SpecialValues, WeightGradientTakesItsColumn) {
+  std::vector<float> dy = test::pattern(kRows * kDim, 5);
+  dy[3 * kDim + kAt] = kNan;
+  const Buffer dw = expect(device_.empty(DType::f32, {kDim}));
+  test::run(device_, [&](Encoder& e) {
+    return ops::rms_norm_backward(
+        e, {.x = rows(test::pattern(kRows * kDim, 6)),
+            .weight = test::upload(device_, dtype_, {kDim}, test::pattern(kDim, 7)),
+            .dy = rows(dy),
+            .dw = dw});
+  });
+  const auto got = test::download(dw);
+  for (size_t i = 0; i < kDim; ++i) EXPECT_EQ(std::isnan(got[i]), i == kAt) << i;
+}
+
+TEST_P(SpecialValues, RopeTouchesThePairAlone) {
+  const Buffer y = empty_rows();
+  test::run(device_, [&](Encoder& e) {
+    return ops::rope(e, {.x = expect(View(rows(special_rows())).reshape({kRows, 1, kDim})),
+                         .y = expect(View(y).reshape({kRows, 1, kDim})),
+                         .angles = {.first_position = 1}});
+  });
+  const auto got = test::download(y);
+  const auto in_pair = [](size_t i) { return i == kAt || i == kAt - kDim / 2; };
+  all_of(got, kOneNan, [&](float v, size_t i) { return std::isnan(v) == in_pair(i); });
+  for (const Row row : {kOneInf, kMinusInf}) {
+    all_of(got, row, [&](float v, size_t i) { return std::isfinite(v) != in_pair(i); });
+  }
+  all_of(got, kMinusZero, [](float v, size_t) { return v == 0; });
+}
+
+TEST_P(SpecialValues, ComputeD) {
+  const Buffer d = expect(device_.empty(DType::f32, {kRows}));
+  test::run(device_, [&](Encoder& e) {
+    const std::vector<float> ones(kRows * kDim, 1.0f);
+    return ops::flash_attn_train_bwd_compute_d(
+        e, {.o = rows(special_rows()), .d_o = rows(ones), .d = d});
+  });
+  const auto got = test::download(d);
+  EXPECT_TRUE(std::isnan(got[kOneNan]));
+  EXPECT_EQ(got[kOneInf], kInf);
+  EXPECT_EQ(got[kMinusInf], -kInf);
+  EXPECT_EQ(got[kMinusZero], 0.0f);
+  EXPECT_EQ(got[kHuge], 0.0f);  // as many of either sign
+  float sum = 0;
+  for (size_t i = 0; i < kDim; ++i) sum += smallest() * static_cast<float>(i % 5);
+  EXPECT_EQ(got[kSubnormal], sum);
+}
+
+// What each operation makes of a batch with special rows in it and without them.
+TEST_P(SpecialValues, LeaveOtherRowsAlone) {
+  using Encode = std::function<Result<void>(Encoder&, const View& x, const View& y)>;
+  const Buffer other = rows(test::pattern(kRows * kDim, 21));
+  const Buffer w = test::upload(device_, dtype_, {kDim}, test::pattern(kDim, 22));
+  const Buffer second = empty_rows();
+  const auto heads = [](const View& view) { return expect(view.reshape({kRows, 1, kDim})); };
+  const std::vector<Encode> operations = {
+      [&](Encoder& e, const View& x, const View& y) {
+        return ops::rms_norm(e, {.x = x, .weight = w, .y = y});
+      },
+      [&](Encoder& e, const View& x, const View& y) {
+        return ops::rms_norm_mul(e, {.x = x, .weight = w, .scale = other, .y = y});
+      },
+      [&](Encoder& e, const View& x, const View& y) {
+        return ops::residual_rms_norm(
+            e, {.x = x, .residual = other, .weight = w, .sum = second, .y = y});
+      },
+      [&](Encoder& e, const View& x, const View& y) {
+        return ops::rms_norm_backward(e, {.x = x, .weight = w, .dy = other, .dx = y});
+      },
+      [&](Encoder& e, const View& x, const View& y) {
+        return ops::fused_head_norm_rope(e, {.x = heads(x), .weight = w, .y = heads(y)});
+      },
+      [&](Encoder& e, const View& x, const View& y) {
+        return ops::fused_head_norm_rope_backward(
+            e, {.x = heads(x), .weight = w, .dy = heads(other), .dx = heads(y)});
+      },
+      [&](Encoder& e, const View& x, const View& y) {
+        return ops::rope_backward(e, {.dy = heads(x), .dx = heads(y)});
+      },
+  };
+  const auto first_row = [&](const Encode& encode, const std::vector<float>& x) {
+    const Buffer y = empty_rows();
+    test::run(device_, [&](Encoder& e) { return encode(e, rows(x), y); });
+    return test::download_bytes(expect(View(y).slice(0, kOrdinary, kOrdinary + 1)));
+  };
+  for (size_t i = 0; i < operations.size(); ++i) {
+    EXPECT_EQ(first_row(operations[i], special_rows()),
+              first_row(operations[i], test::pattern(kRows * kDim, 11)))
+        << "operation " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryLevel, SpecialValues,
+                         testing::Combine(testing::ValuesIn(Device::cpu_targets()),
+                                          testing::ValuesIn(kFloatDTypes)),
+                         [](const auto& one) {
+                           return std::get<0>(one.param) + "_" +
+                                  std::string(name(std::get<1>(one.param)));
+                         });
+
+}  // namespace
+}  // namespace norite
