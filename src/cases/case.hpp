@@ -21,13 +21,11 @@ struct Work {
   [[nodiscard]] int64_t bytes() const { return bytes_read + bytes_written; }
 };
 
-/// Where a case is used; a case may be in several.
-enum Suite : unsigned {
-  kVerify = 1,  ///< small: every size and option
-  kBench = 2,   ///< buffers beyond the caches, and a few within them
-  kDemo = 4,    ///< shapes of real models
-  kLarge = 8,   ///< more than 2^31 elements
-};
+// Suites: where a case is used. A case may be in several; they are bits of one mask.
+inline constexpr unsigned kVerify = 1;  ///< small: every size and option
+inline constexpr unsigned kBench = 2;   ///< buffers beyond the caches, and a few within them
+inline constexpr unsigned kDemo = 4;    ///< shapes of real models
+inline constexpr unsigned kLarge = 8;   ///< more than 2^31 elements
 
 /// Which bandwidth bounds an operation.
 enum class Roof : uint8_t { copy, read };

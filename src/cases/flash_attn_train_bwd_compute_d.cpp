@@ -61,7 +61,7 @@ class ComputeDProblem final : public Problem {
 };
 
 Case row(const ComputeDSpec& spec, unsigned suites, std::string model = {}) {
-  constexpr std::string_view op = "flash_attn_train_bwd_compute_d";
+  const std::string_view op = "flash_attn_train_bwd_compute_d";
   std::string name = fmt::format("{}[{},shape={}{}{}{}]", op, norite::name(spec.dtype),
                                  fmt::join(spec.shape.begin(), spec.shape.end(), "x"),
                                  spec.transposed ? ",transposed" : "", spec.mixed ? ",mixed" : "",

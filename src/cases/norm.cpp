@@ -22,7 +22,7 @@ std::string describe(const NormSpec& spec) {
 }
 
 std::vector<NormSpec> option_specs(DType dtype) {
-  constexpr auto before_weight = ops::Rounding::before_weight;
+  using ops::Rounding;
   const NormSpec base{.dtype = dtype, .shape = {7, 257}};
   std::vector<NormSpec> specs;
   const auto add = [&](auto change) {
@@ -32,7 +32,7 @@ std::vector<NormSpec> option_specs(DType dtype) {
   };
   add([](NormSpec& s) { s.weight = Weight::none; });
   add([](NormSpec& s) { s.weight = Weight::one_plus; });
-  add([](NormSpec& s) { s.rounding = before_weight; });
+  add([](NormSpec& s) { s.rounding = Rounding::before_weight; });
   add([](NormSpec& s) { s.strided = true; });
   add([](NormSpec& s) { s.in_place = true; });
   add([](NormSpec& s) { s.rms_inv = true; });
@@ -44,7 +44,7 @@ std::vector<NormSpec> option_specs(DType dtype) {
   if (dtype == DType::f32) return specs;
   add([](NormSpec& s) { s.f32_weight = true; });
   add([](NormSpec& s) { s.f32_weight = true, s.weight = Weight::one_plus; });
-  add([](NormSpec& s) { s.f32_weight = true, s.rounding = before_weight; });
+  add([](NormSpec& s) { s.f32_weight = true, s.rounding = Rounding::before_weight; });
   return specs;
 }
 

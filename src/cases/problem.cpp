@@ -108,6 +108,7 @@ std::vector<int64_t> Problem::checked_rows(const Tensor& tensor) {
   const int64_t rows = tensor.row_count();
   const int64_t checked = std::min(rows, std::max<int64_t>(kMaxElements / tensor.row_length(), 2));
   std::vector<int64_t> result;
+  result.reserve(static_cast<size_t>(checked));
   for (int64_t i = 0; i < checked; ++i) {
     result.push_back(checked == 1 ? 0 : i * (rows - 1) / (checked - 1));
   }

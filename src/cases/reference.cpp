@@ -52,7 +52,9 @@ Case make_row(const ReferenceEntry& entry, std::string_view op, const Shape& sha
           .work = {},
           .suites = kVerify,
           .roof = Roof::copy,
-          .prepare = [=](const Device& device, FillKind) { return make(spec, device, data); }};
+          .prepare = [make, spec, data = std::move(data)](const Device& device, FillKind) {
+            return make(spec, device, data);
+          }};
 }
 
 Result<Weight> weight_of(const ReferenceEntry& entry) {

@@ -21,8 +21,9 @@ constexpr int64_t kGrainBytes = int64_t{1} << 20;
 constexpr int64_t kLineBytes = 64;
 constexpr int kCalibrationRounds = 3;
 
-enum CopyArgument { kCopySource, kCopyTarget };
-enum ReadArgument { kReadSource, kReadSums };
+// Argument positions of the probe's kernels.
+constexpr size_t kSource = 0;
+constexpr size_t kTarget = 1;
 
 /// Writes a cache line without reading it first, where the compiler and the machine know how.
 void stream_line(std::byte* target, const std::byte* source) {
@@ -37,8 +38,8 @@ void stream_line(std::byte* target, const std::byte* source) {
 }
 
 Result<void> copy_plain(const NativeCall& call) {
-  const auto* source = call.data<const std::byte>(kCopySource);
-  auto* target = call.data<std::byte>(kCopyTarget);
+  const auto* source = call.data<const std::byte>(kSource);
+  auto* target = call.data<std::byte>(kTarget);
   call.parallel_for(kBufferBytes, kGrainBytes, [=](int64_t begin, int64_t end) {
     std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
   });
@@ -46,8 +47,8 @@ Result<void> copy_plain(const NativeCall& call) {
 }
 
 Result<void> copy_streaming(const NativeCall& call) {
-  const auto* source = call.data<const std::byte>(kCopySource);
-  auto* target = call.data<std::byte>(kCopyTarget);
+  const auto* source = call.data<const std::byte>(kSource);
+  auto* target = call.data<std::byte>(kTarget);
   call.parallel_for(kBufferBytes, kGrainBytes, [=](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; at += kLineBytes) stream_line(target + at, source + at);
     // Streaming stores are not ordered with the signal that this range is done.
@@ -73,8 +74,8 @@ uint64_t read_grain(const uint64_t* words) {
 
 template <int kStreams>
 Result<void> read_all(const NativeCall& call) {
-  const auto* source = call.data<const uint64_t>(kReadSource);
-  auto* sums = call.data<uint64_t>(kReadSums);
+  const auto* source = call.data<const uint64_t>(kSource);
+  auto* sums = call.data<uint64_t>(kTarget);
   call.parallel_for(kBufferBytes / kGrainBytes, 1, [=](int64_t begin, int64_t end) {
     for (int64_t grain = begin; grain < end; ++grain) {
       // The sum is of no interest, but keeps the reads from being removed.

@@ -33,7 +33,8 @@ std::vector<Case> join() {
 }  // namespace
 
 Prepare require_memory(int64_t bytes, Prepare prepare) {
-  return [bytes, prepare](const Device& device, FillKind fill) -> Result<std::unique_ptr<Problem>> {
+  return [bytes, prepare = std::move(prepare)](const Device& device,
+                                               FillKind fill) -> Result<std::unique_ptr<Problem>> {
     const int64_t available = device.info().memory_bytes;
     if (available >= bytes) return prepare(device, fill);
     return fail(Code::unsupported,

@@ -52,17 +52,17 @@ double subnormal_value(DType dtype) {
 }
 
 void make_special_row(std::span<double> row, uint64_t kind, DType dtype, Random& random) {
-  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   double& one = row[random.next() % row.size()];
   switch (kind) {
     case 1:
       one = std::numeric_limits<double>::quiet_NaN();
       break;
     case 2:
-      one = inf;
+      one = kInfinity;
       break;
     case 3:
-      one = -inf;
+      one = -kInfinity;
       break;
     case 4:
       for (double& value : row) value *= subnormal_value(dtype);

@@ -82,9 +82,9 @@ std::string version_text() {
   std::vector<std::string> backends;
   for (const DeviceInfo& info : Device::list()) backends.push_back(info.backend);
 #if defined(__clang__)
-  constexpr std::string_view compiler = "clang " __clang_version__;
+  const std::string_view compiler = "clang " __clang_version__;
 #else
-  constexpr std::string_view compiler = "gcc " __VERSION__;
+  const std::string_view compiler = "gcc " __VERSION__;
 #endif
   return fmt::format("norite {}\ncompiler: {}\nbackends: {}\nSIMD levels: {}", version(), compiler,
                      fmt::join(backends, ", "), fmt::join(Device::cpu_targets(), ", "));
@@ -152,7 +152,7 @@ class CommandLine {
     sub->add_option("--device", options_.device, "A device as 'norite devices' names it")
         ->type_name("ID");
     sub->add_option("--threads", options_.threads, "CPU threads that run kernels")
-        ->check(CLI::Range(1, 4096).description(""))
+        ->check(CLI::Range(1, 1024).description(""))
         ->type_name("N");
     sub->set_version_flag("--version", version_text, "Print version, compiler and SIMD levels");
     sub->callback([this, verb] { chosen_ = verb; });

@@ -9,15 +9,15 @@ namespace norite::cli {
 
 /// What the command line asks for; every verb reads the fields that concern it.
 struct Options {
-  bool json = false;
-  std::string device;  ///< empty: the best one
-  int threads = 0;     ///< 0: every core
-  std::string filter;
-  bool verbose = false;
+  std::string device;       ///< empty: the best one
+  std::string filter;       ///< empty: everything
   std::string reference;    ///< verify: a safetensors file
-  bool large = false;       ///< verify: also beyond 2^31 elements
   double min_time_s = 0.4;  ///< bench: measured time of each case
-  bool markdown = false;    ///< ops
+  int threads = 0;          ///< 0: every core
+  bool json = false;
+  bool verbose = false;   ///< verify: every case, not a summary
+  bool large = false;     ///< verify: also beyond 2^31 elements
+  bool markdown = false;  ///< ops
 };
 
 /// Opens the device that the options name; one that computes, or an error of code unsupported.

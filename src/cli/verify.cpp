@@ -163,7 +163,31 @@ void print_every_case(const VerifyReport& report) {
   table.print();
 }
 
-/// One line for each operation and dtype: how many cases, and the closest to its tolerance.
+/// The cases of one operation and dtype.
+struct Group {
+  size_t cases = 0;
+  const VerifyResult* worst = nullptr;
+};
+
+bool is_worse(const VerifyResult& a, const VerifyResult& b) {
+  const bool a_failed = a.status == Status::failed;
+  if (a_failed != (b.status == Status::failed)) return a_failed;
+  return share_of_tolerance(a) > share_of_tolerance(b);
+}
+
+std::vector<Group> group_by_operation(const std::vector<VerifyResult>& results) {
+  std::vector<Group> groups;
+  for (const VerifyResult& result : results) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+      return g.worst->op == result.op && g.worst->dtype == result.dtype;
+    });
+    if (group == groups.end()) group = groups.insert(groups.end(), {.worst = &result});
+    ++group->cases;
+    if (is_worse(result, *group->worst)) group->worst = &result;
+  }
+  return groups;
+}
+
 void print_summary(const VerifyReport& report) {
   Table table({{"operation"},
                {"dtype"},
@@ -171,26 +195,11 @@ void print_summary(const VerifyReport& report) {
                {"worst error", Align::right},
                {"of tolerance", Align::right},
                {"status"}});
-  std::vector<const VerifyResult*> open;
-  for (const VerifyResult& result : report.results) open.push_back(&result);
-  while (!open.empty()) {
-    const VerifyResult& first = *open.front();
-    const auto same = [&](const VerifyResult* r) {
-      return r->op == first.op && r->dtype == first.dtype;
-    };
-    const VerifyResult* worst = &first;
-    size_t count = 0;
-    for (const VerifyResult* result : open) {
-      if (!same(result)) continue;
-      ++count;
-      const bool fails = result->status == Status::failed && worst->status != Status::failed;
-      if (fails || share_of_tolerance(*result) > share_of_tolerance(*worst)) worst = result;
-    }
-    table.add({first.op, std::string(norite::name(first.dtype)), fmt::format("{}", count),
+  for (const auto& [cases, worst] : group_by_operation(report.results)) {
+    table.add({worst->op, std::string(norite::name(worst->dtype)), fmt::format("{}", cases),
                error_text(worst->max_error),
                fmt::format("{:.0f} %", 100 * share_of_tolerance(*worst)),
                status_cell(worst->status)});
-    std::erase_if(open, same);
   }
   table.print();
 }

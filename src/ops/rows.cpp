@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace norite::ops {
 
@@ -20,21 +21,35 @@ bool merges(std::initializer_list<RowOperand> operands, const Shape& leading, in
   });
 }
 
+// Leading axes of extent > 1, the outermost first.
+std::vector<int> ordered_axes(const Shape& leading, const View& x, RowOrder order) {
+  std::vector<int> axes;
+  for (int axis = 0; axis < leading.rank(); ++axis) {
+    if (leading[axis] > 1) axes.push_back(axis);
+  }
+  if (order == RowOrder::memory) {
+    std::sort(axes.begin(), axes.end(), [&](int a, int b) {
+      return x.strides()[a] != x.strides()[b] ? x.strides()[a] > x.strides()[b] : a < b;
+    });
+  }
+  return axes;
+}
+
 }  // namespace
 
 int64_t row_count(const RowDims& rows) noexcept {
   return rows.count[0] * rows.count[1] * rows.count[2];
 }
 
-Result<RowDims> collapse_rows(const Check& check, const Shape& leading,
+Result<RowDims> collapse_rows(const Check& check, const Shape& leading, RowOrder order,
                               std::initializer_list<RowOperand> operands) {
   RowDims rows = {{1, 1, 1}};
   for (const RowOperand& row : operands) *row.strides = {};
+  const std::vector<int> axes = ordered_axes(leading, operands.begin()->operand.view, order);
   int slot = kMaxRowAxes;  // filled from the last
-  int previous = -1;
-  for (int axis = leading.rank() - 1; axis >= 0; --axis) {
-    if (leading[axis] == 1) continue;
-    if (previous < 0 || !merges(operands, leading, axis, previous)) {
+  for (size_t i = axes.size(); i-- > 0;) {
+    const bool innermost = i + 1 == axes.size();
+    if (innermost || !merges(operands, leading, axes[i], axes[i + 1])) {
       if (slot == 0) {
         return check.refuse(operands.begin()->operand.name,
                             fmt::format("has leading axes {} that do not lie evenly, expected at "
@@ -43,11 +58,10 @@ Result<RowDims> collapse_rows(const Check& check, const Shape& leading,
       }
       --slot;
       for (const RowOperand& row : operands) {
-        if (row.operand.view) row.strides->stride[slot] = row.operand.view.strides()[axis];
+        if (row.operand.view) row.strides->stride[slot] = row.operand.view.strides()[axes[i]];
       }
     }
-    rows.count[slot] *= leading[axis];
-    previous = axis;
+    rows.count[slot] *= leading[axes[i]];
   }
   return rows;
 }

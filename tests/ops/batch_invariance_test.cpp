@@ -26,21 +26,19 @@ const std::vector<Operation>& operations() {
   static const std::vector<Operation> all = {
       {"rms_norm", 0,
        [](Encoder& e, const Inputs& in, int64_t) {
-         return ops::rms_norm(
-             e, {.x = in.x, .weight = in.weight, .y = in.y, .rms_inv = in.per_row});
+         return ops::rms_norm(e,
+                              {.x = in.x, .weight = in.weight, .y = in.y, .rms_inv = in.per_row});
        }},
       {"rms_norm_mul", 0,
        [](Encoder& e, const Inputs& in, int64_t) {
-         return ops::rms_norm_mul(
-             e, {.x = in.x, .weight = in.weight, .scale = in.other, .y = in.y});
+         return ops::rms_norm_mul(e,
+                                  {.x = in.x, .weight = in.weight, .scale = in.other, .y = in.y});
        }},
       {"residual_rms_norm", 0,
        [](Encoder& e, const Inputs& in, int64_t) {
-         return ops::residual_rms_norm(e, {.x = in.x,
-                                           .residual = in.other,
-                                           .weight = in.weight,
-                                           .sum = in.second,
-                                           .y = in.y});
+         return ops::residual_rms_norm(
+             e,
+             {.x = in.x, .residual = in.other, .weight = in.weight, .sum = in.second, .y = in.y});
        }},
       {"rms_norm_backward_dx", 0,
        [](Encoder& e, const Inputs& in, int64_t) {
@@ -69,8 +67,8 @@ const std::vector<Operation>& operations() {
        }},
       {"flash_attn_train_bwd_compute_d", 0,
        [](Encoder& e, const Inputs& in, int64_t) {
-         return ops::flash_attn_train_bwd_compute_d(
-             e, {.o = in.x, .d_o = in.other, .d = in.per_row});
+         return ops::flash_attn_train_bwd_compute_d(e,
+                                                    {.o = in.x, .d_o = in.other, .d = in.per_row});
        }},
   };
   return all;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every case of the table on every SIMD level, against float64 and with guard bytes.
+// Every case of the table on every SIMD level, against float64 and with guard bytes, with ordinary
+// and with special values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@ namespace norite {
 namespace {
 
 using cases::Case;
+using cases::FillKind;
 
 std::vector<std::string> operations() {
   std::set<std::string> names;
@@ -19,23 +21,28 @@ std::vector<std::string> operations() {
   return {names.begin(), names.end()};
 }
 
-class CaseTable : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
-
-TEST_P(CaseTable, MatchesFloat64) {
-  const auto& [level, op] = GetParam();
-  const Device device = test::expect(Device::open("cpu", {.cpu_target = level}));
-  int checked = 0;
-  for (const Case* one : cases::select(cases::kVerify, op + "[")) {
-    if (one->op != op) continue;
-    SCOPED_TRACE(one->name);
-    const auto problem = test::expect(one->prepare(device, cases::FillKind::normal));
-    test::expect(problem->run());
-    const cases::Outcome outcome = test::expect(problem->check());
-    EXPECT_TRUE(outcome.passed()) << outcome.worst().detail;
-    ++checked;
+class CaseTable : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+ protected:
+  static void check_all(FillKind fill) {
+    const auto& [level, op] = GetParam();
+    const Device device = test::expect(Device::open("cpu", {.cpu_target = level}));
+    int checked = 0;
+    for (const Case* one : cases::select(cases::kVerify, op + "[")) {
+      if (one->op != op) continue;
+      SCOPED_TRACE(one->name);
+      const auto problem = test::expect(one->prepare(device, fill));
+      test::expect(problem->run());
+      const cases::Outcome outcome = test::expect(problem->check());
+      EXPECT_TRUE(outcome.passed()) << outcome.worst().detail;
+      ++checked;
+    }
+    EXPECT_GT(checked, 0);
   }
-  EXPECT_GT(checked, 0);
-}
+};
+
+TEST_P(CaseTable, MatchesFloat64) { check_all(FillKind::normal); }
+
+TEST_P(CaseTable, SpecialValuesBehaveAsInF32) { check_all(FillKind::special); }
 
 INSTANTIATE_TEST_SUITE_P(EveryLevel, CaseTable,
                          testing::Combine(testing::ValuesIn(Device::cpu_targets()),

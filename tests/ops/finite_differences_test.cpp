@@ -73,8 +73,10 @@ TEST_P(NormGradient, MatchesDifferences) {
     }
     return sum;
   };
-  expect_gradient(test::download(dx), widen(x), [&](const Doubles& p) { return loss(p, widen(w)); });
-  expect_gradient(test::download(dw), widen(w), [&](const Doubles& p) { return loss(widen(x), p); });
+  expect_gradient(test::download(dx), widen(x),
+                  [&](const Doubles& p) { return loss(p, widen(w)); });
+  expect_gradient(test::download(dw), widen(w),
+                  [&](const Doubles& p) { return loss(widen(x), p); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, NormGradient,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// NaN, infinities, subnormals, signed zeros and huge values: each behaves as f32 arithmetic says, and
-// a row that holds one leaves its neighbours' bits alone.
+// NaN, infinities, subnormals, signed zeros and huge values: each behaves as f32 arithmetic says,
+// and a row that holds one leaves its neighbours' bits alone.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -58,8 +58,8 @@ class SpecialValues : public testing::TestWithParam<std::tuple<std::string, DTyp
   template <class Predicate>
   static void all_of(const std::vector<float>& values, Row row, Predicate holds) {
     for (size_t i = 0; i < kDim; ++i) {
-      EXPECT_TRUE(holds(at(values, row, i), i)) << "row " << row << " element " << i << " is "
-                                                << at(values, row, i);
+      EXPECT_TRUE(holds(at(values, row, i), i))
+          << "row " << row << " element " << i << " is " << at(values, row, i);
     }
   }
 

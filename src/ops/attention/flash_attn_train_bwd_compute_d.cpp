@@ -20,7 +20,7 @@ Result<void> flash_attn_train_bwd_compute_d(Encoder& encoder, const FlashAttnTra
 
   ComputeDParams params = {};
   NORITE_TRY_ASSIGN(params.rows,
-                    collapse_rows(check, leading_shape(op.o.shape()),
+                    collapse_rows(check, leading_shape(op.o.shape()), RowOrder::memory,
                                   {{o, &params.o}, {d_o, &params.d_o}, {d, &params.d}}));
   params.head_dim = op.o.shape().back();
   std::array<Argument, kComputeDParams + 1> arguments;

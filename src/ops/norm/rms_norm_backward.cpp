@@ -39,6 +39,7 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
   NORITE_TRY(check_backward(check, encoder, op));
   RmsNormBackwardParams params = {};
   NORITE_TRY_ASSIGN(params.rows, collapse_rows(check, leading_shape(op.x.shape()),
+                                               op.dw ? RowOrder::logical : RowOrder::memory,
                                                {{{"x", op.x}, &params.x},
                                                 {{"dy", op.dy}, &params.dy},
                                                 {{"rms_inv", op.rms_inv}, &params.rms_inv},

@@ -32,7 +32,7 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
                           {x, weight, residual, scale}));
 
   RmsNormParams params = {};
-  NORITE_TRY_ASSIGN(params.rows, collapse_rows(check, leading_shape(op.x.shape()),
+  NORITE_TRY_ASSIGN(params.rows, collapse_rows(check, leading_shape(op.x.shape()), RowOrder::memory,
                                                {{x, &params.x},
                                                 {residual, &params.residual},
                                                 {scale, &params.scale},

@@ -31,8 +31,8 @@ Result<void> check_computed(const Check& check, const RopeAngles& angles, const 
     return check.refuse("theta", fmt::format("is {}, expected a finite value > 0", angles.theta));
   }
   if (angles.frequency_dim < 0) {
-    return check.refuse("frequency_dim",
-                        fmt::format("is {}, expected > 0, or 0 for head_dim", angles.frequency_dim));
+    return check.refuse("frequency_dim", fmt::format("is {}, expected > 0, or 0 for head_dim",
+                                                     angles.frequency_dim));
   }
   if (angles.positions) {
     const Named positions{"positions", angles.positions};
@@ -68,8 +68,9 @@ Result<HeadShape> check_heads(const Check& check, const Named& x, int64_t half_r
   }
   if (half_rope_dim == -1) shape.half_rope_dim = shape.head_dim / 2;
   if (shape.half_rope_dim < 0 || shape.half_rope_dim > shape.head_dim / 2) {
-    return check.refuse("half_rope_dim", fmt::format("is {}, expected 0 to {} (head_dim / 2), or -1",
-                                                     half_rope_dim, shape.head_dim / 2));
+    return check.refuse("half_rope_dim",
+                        fmt::format("is {}, expected 0 to {} (head_dim / 2), or -1", half_rope_dim,
+                                    shape.head_dim / 2));
   }
   return shape;
 }
