@@ -10,6 +10,12 @@ install(EXPORT noriteTargets NAMESPACE norite:: DESTINATION ${package_dir})
 if(NORITE_BUILD_CLI)
   install(TARGETS norite_cli DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+if(NORITE_BUILD_CLI AND BUILD_SHARED_LIBS)
+  # The command finds its library wherever the prefix was moved to.
+  file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(norite_cli PROPERTIES
+    INSTALL_RPATH $<IF:$<PLATFORM_ID:Darwin>,@loader_path,$ORIGIN>/${bin_to_lib})
+endif()
 
 configure_package_config_file(cmake/noriteConfig.cmake.in noriteConfig.cmake
   INSTALL_DESTINATION ${package_dir}
@@ -28,6 +34,6 @@ else()
   set(pc_requires "${link_dependencies}")
   set(pc_requires_private "")
 endif()
-file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "[^/]+" ".." pc_to_prefix ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 configure_file(cmake/norite.pc.in norite.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/norite.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -7,6 +7,6 @@ function(norite_target_defaults target)
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wunused
+    -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
     $<$<BOOL:${NORITE_WERROR}>:-Werror>)
 endfunction()

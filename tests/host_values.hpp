@@ -50,7 +50,8 @@ inline std::vector<float> download(const View& view) {
   std::vector<uint16_t> bits(values.size());
   std::memcpy(bits.data(), bytes.data(), bytes.size());
   for (size_t i = 0; i < bits.size(); ++i) {
-    values[i] = view.dtype() == DType::f16 ? to_float(Float16{bits[i]}) : to_float(BFloat16{bits[i]});
+    values[i] =
+        view.dtype() == DType::f16 ? to_float(Float16{bits[i]}) : to_float(BFloat16{bits[i]});
   }
   return values;
 }

@@ -152,7 +152,7 @@ class BufferTest : public ::testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(devices, BufferTest, ::testing::Values("null", "cpu"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& one) { return std::string(one.param); });
 
 TEST_P(BufferTest, a_new_one_is_zero_and_aligned) {
   for (const int64_t bytes : {1, 63, 64, 4097, (2 << 20) - 1, 2 << 20, (2 << 20) + 1}) {

@@ -75,7 +75,7 @@ class PoolTest : public ::testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(devices, PoolTest, ::testing::Values("null", "cpu"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& one) { return std::string(one.param); });
 
 TEST_P(PoolTest, a_dropped_buffer_serves_the_next_request_of_its_class) {
   const std::byte* place = nullptr;

@@ -128,10 +128,16 @@ TEST_F(ViewTest, permute_moves_the_axes) {
 }
 
 TEST_F(ViewTest, permute_must_name_each_axis_once) {
-  for (const auto& order : std::vector<std::initializer_list<int>>{
-           {}, {0}, {0, 0}, {0, 1, 1}, {0, 2}, {-3, 0}, {0, 1, 0, 1, 0, 1, 0, 1, 0}}) {
+  const auto expect_refused = [&](std::initializer_list<int> order) {
     expect_error(matrix_.permute(order), Code::invalid_argument, {"permute"});
-  }
+  };
+  expect_refused({});
+  expect_refused({0});
+  expect_refused({0, 0});
+  expect_refused({0, 1, 1});
+  expect_refused({0, 2});
+  expect_refused({-3, 0});
+  expect_refused({0, 1, 0, 1, 0, 1, 0, 1, 0});
 }
 
 TEST_F(ViewTest, reinterpret_keeps_the_place_and_changes_the_dtype) {

@@ -2,6 +2,7 @@
 #include "backends/cpu/cpu_backend.hpp"
 
 #include <fmt/format.h>
+#include <oneapi/tbb/info.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +12,6 @@
 #include "backends/cpu/executor.hpp"
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/memory.hpp"
-#include "backends/cpu/parallel.hpp"
 #include "backends/cpu/queue.hpp"
 #include "core/env.hpp"
 

@@ -2,6 +2,7 @@
 #include "backends/cpu/executor.hpp"
 
 #include <fmt/format.h>
+#include <oneapi/tbb/info.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "backends/cpu/parallel.hpp"
 #include "core/pipeline.hpp"
 
 namespace norite::cpu {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+
 #include <optional>
 #include <vector>
 
-#include "backends/cpu/parallel.hpp"
 #include "core/command_list.hpp"
 #include "norite/encoder.hpp"
 

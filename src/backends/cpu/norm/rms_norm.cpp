@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // rms_norm, rms_norm_mul and residual_rms_norm. Each row is read twice: once for its sum of squares
-// and, by then in the cache, once more to be scaled and written. Both passes prefetch the next row,
-// so that memory is read while it is written; the second catches what a full queue made the first
-// lose.
+// and, by then in the cache, once more to be scaled and written. A row further on is prefetched
+// meanwhile, so that memory is read while it is written.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/norm/rms_norm.cpp"
@@ -34,6 +33,9 @@ struct NormRow {
   float* rms_inv;
 };
 
+/// What a row has besides x.
+enum class Operand { none, residual, scale };
+
 template <class E>
 class RmsNorm {
  public:
@@ -46,12 +48,20 @@ class RmsNorm {
                .sum = call.data<Raw>(kRmsNormSum),
                .y = call.data<Raw>(kRmsNormY),
                .rms_inv = call.data<float>(kRmsNormRmsInv)},
-        rows_(row_count(params_.rows)) {
-    const int64_t bytes = rows_ * params_.dim * static_cast<int64_t>(sizeof(Raw));
-    streaming_ = bytes >= kStreamBytes && first_.y && first_.y != first_.x;
+        rows_(row_count(params_.rows)),
+        row_bytes_(params_.dim * static_cast<int64_t>(sizeof(Raw))),
+        streaming_(rows_ * row_bytes_ >= kStreamBytes && first_.y && first_.y != first_.x) {}
+
+  void run(const NativeCall& call) const {
+    call.parallel_for(rows_, rows_per_task(row_bytes_),
+                      [this](int64_t begin, int64_t end) { run_rows(begin, end); });
   }
 
-  void run(int64_t begin, int64_t end) const {
+ private:
+  using Raw = typename E::Raw;
+  using Row = NormRow<Raw>;
+
+  void run_rows(int64_t begin, int64_t end) const {
     // A sum that is streamed out would have to come back from memory for the second pass, so that
     // reads it here.
     hwy::AlignedFreeUniquePtr<Raw[]> kept;
@@ -60,7 +70,7 @@ class RmsNorm {
     }
     for (int64_t r = begin; r < end; ++r) {
       const Row row = row_at(r);
-      const Row next = row.y ? row_at(std::min(r + 1, rows_ - 1)) : row;
+      const Row next = row.y ? row_at(std::min(r + rows_ahead(row_bytes_), rows_ - 1)) : row;
       const bool streaming = streaming_ && is_aligned(row.y) && is_aligned(row.sum);
       Raw* const sum = streaming && kept ? kept.get() : row.sum;
       const float squares = sum ? add_residual(row, next, sum) : sum_of_squares(row, next);
@@ -68,19 +78,14 @@ class RmsNorm {
       const float rms_inv = 1.0f / std::sqrt(mean + params_.eps);
       if (row.rms_inv) *row.rms_inv = rms_inv;
       if (!row.y) continue;
-      if (sum != row.sum) stream_sum(sum, row);
       if (streaming) {
         write<Store::streaming>(sum ? sum : row.x, row, next, rms_inv);
       } else {
         write<Store::cached>(sum ? sum : row.x, row, next, rms_inv);
       }
     }
-    hwy::FlushStream();
+    if (streaming_) hwy::FlushStream();
   }
-
- private:
-  using Raw = typename E::Raw;
-  using Row = NormRow<Raw>;
 
   Row row_at(int64_t r) const {
     const auto at = [&](auto* first, const RowStrides& strides) {
@@ -99,8 +104,14 @@ class RmsNorm {
   }
 
   float sum_of_squares(Row row, Row next) const {
+    // When the other pass asks for more than one line for each line it writes, the queue of misses
+    // fills up and drops some, so this pass asks again. If there is no other pass, `next` is the
+    // row itself: asking for a line just before its load makes the hardware fetch further ahead.
+    const bool scaled = row.scale != nullptr;
+    const bool ask = scaled || sizeof(Raw) > 2 || !row.y;
     return sum_blocks(params_.dim, [=](Block acc, int64_t i, size_t count) HWY_ATTR {
-      prefetch_block(next.x + i);
+      if (ask) prefetch_block(next.x + i);
+      if (scaled) prefetch_block(row.scale + i);
       const Block x = load_part<E>(row.x + i, count);
       return mul_add(x, x, acc);
     });
@@ -121,22 +132,26 @@ class RmsNorm {
     });
   }
 
-  /// y = s * rms_inv * weight [* scale]
-  template <Store kStore, bool kScale>
-  void scale_row(const Raw* s, Row row, Row next, float rms_inv) const {
+  /// y = s * rms_inv * weight [* scale], and the sum copied out if s, padded, is kept elsewhere.
+  template <Store kStore, Operand kOperand>
+  void write_as(const Raw* s, Row row, Row next, float rms_inv) const {
     const VF r = hn::Set(DF(), rms_inv);
     const float* weight = weight_;
     const bool round_first = params_.rounding == kRoundBeforeWeight;
-    const Raw* also = kScale ? next.scale : next.residual ? next.residual : next.x;
+    Raw* const sum = s == row.sum ? nullptr : row.sum;
     for_blocks(params_.dim, [=](int64_t i, size_t count) HWY_ATTR {
       prefetch_block(next.x + i);
-      prefetch_block(also + i);
       const Block v = load_part<E>(s + i, count);
+      if constexpr (kOperand == Operand::residual) {
+        prefetch_block(next.residual + i);
+        if (sum) write_part<E, kStore>(E::read(s + i), sum + i, count);
+      }
       Block y = {hn::Mul(v.a, r), hn::Mul(v.b, r)};
       if (round_first) y = round_to<E>(y);
       const Block w = F32::load(weight + i);
       y = {hn::Mul(y.a, w.a), hn::Mul(y.b, w.b)};
-      if constexpr (kScale) {
+      if constexpr (kOperand == Operand::scale) {
+        prefetch_block(next.scale + i);
         const Block scale = load_part<E>(row.scale + i, count);
         y = {hn::Mul(y.a, scale.a), hn::Mul(y.b, scale.b)};
       }
@@ -147,23 +162,19 @@ class RmsNorm {
   template <Store kStore>
   void write(const Raw* s, Row row, Row next, float rms_inv) const {
     if (row.scale) {
-      scale_row<kStore, true>(s, row, next, rms_inv);
+      write_as<kStore, Operand::scale>(s, row, next, rms_inv);
+    } else if (row.residual) {
+      write_as<kStore, Operand::residual>(s, row, next, rms_inv);
     } else {
-      scale_row<kStore, false>(s, row, next, rms_inv);
+      write_as<kStore, Operand::none>(s, row, next, rms_inv);
     }
-  }
-
-  void stream_sum(const Raw* sum, Row row) const {
-    for_blocks(params_.dim, [=](int64_t i, size_t count) HWY_ATTR {
-      write_part<E, Store::streaming>(E::read(sum + i), row.sum + i, count);
-    });
   }
 
   const RmsNormParams params_;
   const float* weight_;
   const Row first_;
-  const int64_t rows_;
-  bool streaming_;
+  const int64_t rows_, row_bytes_;
+  const bool streaming_;
 };
 
 template <class E>
@@ -173,10 +184,7 @@ Result<void> rms_norm_as(const NativeCall& call) {
   if (!weight) return fail(Code::out_of_memory, "rms_norm: no memory for the weights in f32");
   expand_weight<E>(call.data<void>(kRmsNormWeight), call.view(kRmsNormWeight).dtype(),
                    params.weight_mode, params.dim, weight.get());
-  const RmsNorm<E> norm(call, weight.get());
-  const int64_t row_bytes = params.dim * static_cast<int64_t>(sizeof(typename E::Raw));
-  call.parallel_for(row_count(params.rows), rows_per_task(row_bytes),
-                    [&](int64_t begin, int64_t end) { norm.run(begin, end); });
+  RmsNorm<E>(call, weight.get()).run(call);
   return {};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// rms_norm_backward: dx, and the sums over groups of rows that make dw. A few rows go together: one
-// pass over each for its sums, then one over all of them, which loads weights and dw sums once for
-// all rows. x and dy come from memory once; both passes prefetch the rows of the next few.
+// rms_norm_backward: dx, and the sums over groups of rows that make dw. x and dy come from memory
+// once: a pass over each row for its sums, and a second one that finds the row in the cache. The
+// rows after these are prefetched meanwhile.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/norm/rms_norm_backward.cpp"
@@ -29,6 +29,7 @@ namespace norite::cpu::HWY_NAMESPACE {
 // the L1 cache for all of them. The rows themselves wait in the L2 cache.
 constexpr int64_t kStrip = 1024;  // a multiple of every block
 constexpr int64_t kRowsTogether = 4;
+constexpr int64_t kBytesTogether = 128 << 10;
 
 template <class Raw>
 struct NormBackwardRow {
@@ -51,22 +52,21 @@ class RmsNormBackward {
         rms_inv_(call.data<float>(kRmsNormBackwardRmsInv)),
         dx_(call.data<Raw>(kRmsNormBackwardDx)),
         dw_(call.data<float>(kRmsNormBackwardDwPartial)),
-        rows_(row_count(params_.rows)) {
-    const int64_t bytes = rows_ * params_.dim * static_cast<int64_t>(sizeof(Raw));
-    streaming_ = bytes >= kStreamBytes && dx_ != dy_ && dx_ != dresidual_;
-  }
+        rows_(row_count(params_.rows)),
+        row_bytes_(params_.dim * static_cast<int64_t>(sizeof(Raw))),
+        together_(std::clamp<int64_t>(kBytesTogether / (2 * row_bytes_), 1, kRowsTogether)),
+        streaming_(rows_ * row_bytes_ >= kStreamBytes && dx_ && dx_ != dy_ && dx_ != dresidual_) {}
 
   void run(const NativeCall& call) const {
-    const int64_t row_bytes = 2 * params_.dim * static_cast<int64_t>(sizeof(Raw));
-    const int64_t grain = dw_ ? params_.rows_per_partial : rows_per_task(row_bytes);
+    const int64_t grain = dw_ ? params_.rows_per_partial : rows_per_task(2 * row_bytes_);
     call.parallel_for(rows_, grain, [&](int64_t begin, int64_t end) {
       float* const dw = dw_ ? dw_ + begin / grain * params_.dim : nullptr;
       if (dw) std::fill_n(dw, params_.dim, 0.0f);
-      for (int64_t r = begin; r < end; r += kRowsTogether) {
-        run_together(r, std::min(kRowsTogether, end - r), dw);
+      for (int64_t r = begin; r < end; r += together_) {
+        run_together(r, std::min(together_, end - r), dw);
       }
       if (dw) to_plain_order(dw);
-      hwy::FlushStream();
+      if (streaming_) hwy::FlushStream();
     });
   }
 
@@ -80,7 +80,7 @@ class RmsNormBackward {
   void run_together(int64_t first, int64_t count, float* dw) const {
     Row rows[kRowsTogether];
     for (int64_t k = 0; k < count; ++k) {
-      rows[k] = row_at(first + k, first + count + k);
+      rows[k] = row_at(first + k);
       if (dx_ || !rms_inv_) add_sums(rows[k]);
     }
     for (int64_t begin = 0; begin < params_.dim; begin += kStrip) {
@@ -102,11 +102,11 @@ class RmsNormBackward {
     }
   }
 
-  Row row_at(int64_t r, int64_t ahead) const {
+  Row row_at(int64_t r) const {
     const auto at = [&](auto* first, const RowStrides& strides, int64_t row) {
       return first ? first + row_offset(params_.rows, strides, row) : nullptr;
     };
-    const int64_t next = std::min(ahead, rows_ - 1);
+    const int64_t next = std::min(r + std::max(together_, rows_ahead(row_bytes_)), rows_ - 1);
     return {.x = at(x_, params_.x, r),
             .dy = at(dy_, params_.dy, r),
             .dresidual = at(dresidual_, params_.dresidual, r),
@@ -122,18 +122,20 @@ class RmsNormBackward {
   void add_sums(Row& row) const {
     RowSums even = {zero_block(), zero_block()};
     RowSums odd = even;
-    const auto accumulate = [=, this](RowSums& sums, int64_t i, size_t count) HWY_ATTR {
-      prefetch_block(row.next_x + i);
-      prefetch_block(row.next_dy + i);
-      const Block x = load_part<E>(row.x + i, count);
-      const Block dy = load_part<E>(row.dy + i, count);
-      const Block w = F32::load(weight_ + i);
-      sums.squares = mul_add(x, x, sums.squares);
+    const Row from = row;
+    const float* weight = weight_;
+    const bool square = !rms_inv_;
+    accumulate_blocks(params_.dim, even, odd, [=](RowSums& sums, int64_t i, size_t count) HWY_ATTR {
+      prefetch_block(from.next_x + i);  // as the other pass, which may lose some of its requests
+      prefetch_block(from.next_dy + i);
+      const Block x = load_part<E>(from.x + i, count);
+      const Block dy = load_part<E>(from.dy + i, count);
+      const Block w = F32::load(weight + i);
+      if (square) sums.squares = mul_add(x, x, sums.squares);
       sums.dot = mul_add({hn::Mul(dy.a, w.a), hn::Mul(dy.b, w.b)}, x, sums.dot);
-    };
-    accumulate_blocks(params_.dim, even, odd, accumulate);
+    });
     const auto dim = static_cast<float>(params_.dim);
-    if (!rms_inv_) {
+    if (square) {
       row.rms_inv = 1.0f / std::sqrt(sum_of(even.squares, odd.squares) / dim + params_.eps);
     }
     const float r = row.rms_inv;
@@ -187,8 +189,9 @@ class RmsNormBackward {
   const float* rms_inv_;
   Raw* dx_;
   float* dw_;
-  const int64_t rows_;
-  bool streaming_;
+  const int64_t rows_, row_bytes_;
+  const int64_t together_;
+  const bool streaming_;
 };
 
 template <class E>
