@@ -2,41 +2,34 @@
 // Moving values between tests and devices.
 #pragma once
 
-#include <gtest/gtest.h>
 #include <norite/norite.hpp>
 
 #include <cstring>
-#include <string>
 #include <vector>
+
+#include "support.hpp"
 
 namespace norite::test {
 
-/// Unwraps a Result; a failure ends the test with its message.
-template <class T>
-T expect(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
-}
-
 inline Buffer upload(const Device& device, DType dtype, const Shape& shape,
                      const std::vector<float>& values) {
-  Buffer buffer = expect(device.empty(dtype, shape));
+  Buffer buffer = must(device.empty(dtype, shape));
   if (dtype == DType::f32) {
-    expect(buffer.write(std::as_bytes(std::span(values))));
+    must(buffer.write(std::as_bytes(std::span(values))));
     return buffer;
   }
   std::vector<uint16_t> bits;
   for (const float value : values) {
     bits.push_back(dtype == DType::f16 ? to_float16(value).bits : to_bfloat16(value).bits);
   }
-  expect(buffer.write(std::as_bytes(std::span(bits))));
+  must(buffer.write(std::as_bytes(std::span(bits))));
   return buffer;
 }
 
 /// The bytes of a contiguous view.
 inline std::vector<std::byte> download_bytes(const View& view) {
   std::vector<std::byte> bytes(static_cast<size_t>(view.size_bytes()));
-  expect(view.read(bytes));
+  must(view.read(bytes));
   return bytes;
 }
 
@@ -71,8 +64,8 @@ inline std::vector<float> pattern(int64_t count, uint32_t seed) {
 template <class Encode>
 void run(const Device& device, Encode encode) {
   Encoder encoder = device.encoder();
-  expect(encode(encoder));
-  expect(encoder.submit_and_wait());
+  must(encode(encoder));
+  must(encoder.submit_and_wait());
 }
 
 }  // namespace norite::test

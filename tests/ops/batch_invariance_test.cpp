@@ -10,7 +10,7 @@
 namespace norite {
 namespace {
 
-using test::expect;
+using test::must;
 
 struct Inputs {
   View x, weight, other, y, second, per_row;
@@ -78,7 +78,7 @@ class BatchInvariance : public testing::TestWithParam<std::tuple<std::string, DT
  protected:
   void check(const Operation& operation, int64_t rows, int64_t dim) {
     const auto& [level, dtype] = GetParam();
-    const Device device = expect(Device::open("cpu", {.cpu_target = level}));
+    const Device device = must(Device::open("cpu", {.cpu_target = level}));
     const int64_t inner = std::max<int64_t>(operation.heads, 1);
     const Shape shape = operation.heads == 0 ? Shape{rows, dim} : Shape{rows, inner, dim};
     const auto values = [&](uint32_t seed) {
@@ -87,17 +87,17 @@ class BatchInvariance : public testing::TestWithParam<std::tuple<std::string, DT
     Inputs batch{.x = values(1),
                  .weight = test::upload(device, dtype, {dim}, test::pattern(dim, 2)),
                  .other = values(3),
-                 .y = expect(device.empty(dtype, shape)),
-                 .second = expect(device.empty(dtype, shape)),
-                 .per_row = expect(device.empty(DType::f32, {rows}))};
+                 .y = must(device.empty(dtype, shape)),
+                 .second = must(device.empty(dtype, shape)),
+                 .per_row = must(device.empty(DType::f32, {rows}))};
     Inputs alone = batch;
-    alone.y = expect(device.empty(dtype, shape));
-    alone.second = expect(device.empty(dtype, shape));
-    alone.per_row = expect(device.empty(DType::f32, {rows}));
+    alone.y = must(device.empty(dtype, shape));
+    alone.second = must(device.empty(dtype, shape));
+    alone.per_row = must(device.empty(DType::f32, {rows}));
 
     test::run(device, [&](Encoder& e) { return operation.encode(e, batch, 5); });
     for (int64_t row = 0; row < rows; ++row) {
-      const auto only = [&](const View& view) { return expect(view.slice(0, row, row + 1)); };
+      const auto only = [&](const View& view) { return must(view.slice(0, row, row + 1)); };
       const Inputs one{.x = only(alone.x),
                        .weight = alone.weight,
                        .other = only(alone.other),
@@ -133,10 +133,10 @@ INSTANTIATE_TEST_SUITE_P(EveryLevel, BatchInvariance,
 TEST(StreamingStores, GiveTheSameBits) {
   constexpr int64_t kRows = 4096;
   constexpr int64_t kDim = 4096;
-  const Device device = expect(Device::open("cpu"));
+  const Device device = must(Device::open("cpu"));
   for (const DType dtype : kFloatDTypes) {
     const Buffer x = test::upload(device, dtype, {kRows, kDim}, test::pattern(kRows * kDim, 7));
-    const Buffer y = expect(device.empty(dtype, {kRows, kDim}));
+    const Buffer y = must(device.empty(dtype, {kRows, kDim}));
     test::run(device, [&](Encoder& e) { return ops::rms_norm(e, {.x = x, .y = y}); });
     test::run(device, [&](Encoder& e) { return ops::rms_norm(e, {.x = x, .y = x}); });
     EXPECT_EQ(test::download_bytes(y), test::download_bytes(x)) << name(dtype);

@@ -25,14 +25,14 @@ class CaseTable : public testing::TestWithParam<std::tuple<std::string, std::str
  protected:
   static void check_all(FillKind fill) {
     const auto& [level, op] = GetParam();
-    const Device device = test::expect(Device::open("cpu", {.cpu_target = level}));
+    const Device device = test::must(Device::open("cpu", {.cpu_target = level}));
     int checked = 0;
     for (const Case* one : cases::select(cases::kVerify, op + "[")) {
       if (one->op != op) continue;
       SCOPED_TRACE(one->name);
-      const auto problem = test::expect(one->prepare(device, fill));
-      test::expect(problem->run());
-      const cases::Outcome outcome = test::expect(problem->check());
+      const auto problem = test::must(one->prepare(device, fill));
+      test::must(problem->run());
+      const cases::Outcome outcome = test::must(problem->check());
       EXPECT_TRUE(outcome.passed()) << outcome.worst().detail;
       ++checked;
     }

@@ -11,29 +11,29 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 Bytes run_once(const Device& device, const cases::Case& one) {
-  const auto problem = test::expect(one.prepare(device, cases::FillKind::normal));
-  test::expect(problem->run());
-  return test::expect(problem->output_bytes());
+  const auto problem = test::must(one.prepare(device, cases::FillKind::normal));
+  test::must(problem->run());
+  return test::must(problem->output_bytes());
 }
 
 class Determinism : public testing::TestWithParam<std::string> {};
 
 TEST_P(Determinism, RepeatsBitForBit) {
-  const Device device = test::expect(Device::open("cpu", {.cpu_target = GetParam()}));
+  const Device device = test::must(Device::open("cpu", {.cpu_target = GetParam()}));
   for (const cases::Case* one : cases::select(cases::kVerify, "")) {
     SCOPED_TRACE(one->name);
-    const auto problem = test::expect(one->prepare(device, cases::FillKind::normal));
-    test::expect(problem->run());
-    const Bytes first = test::expect(problem->output_bytes());
-    test::expect(problem->reset());
-    test::expect(problem->run());
-    EXPECT_EQ(first, test::expect(problem->output_bytes()));
+    const auto problem = test::must(one->prepare(device, cases::FillKind::normal));
+    test::must(problem->run());
+    const Bytes first = test::must(problem->output_bytes());
+    test::must(problem->reset());
+    test::must(problem->run());
+    EXPECT_EQ(first, test::must(problem->output_bytes()));
   }
 }
 
 TEST_P(Determinism, DoesNotDependOnTheNumberOfThreads) {
   const auto open = [&](int threads) {
-    return test::expect(Device::open("cpu", {.threads = threads, .cpu_target = GetParam()}));
+    return test::must(Device::open("cpu", {.threads = threads, .cpu_target = GetParam()}));
   };
   const Device one_thread = open(1);
   const Device two_threads = open(2);

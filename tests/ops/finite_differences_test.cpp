@@ -11,7 +11,7 @@
 namespace norite {
 namespace {
 
-using test::expect;
+using test::must;
 using Doubles = std::vector<double>;
 /// Σ dy · f(parameters): the scalar whose gradient the backward pass is.
 using Loss = std::function<double(const Doubles&)>;
@@ -47,13 +47,13 @@ TEST_P(NormGradient, MatchesDifferences) {
   constexpr int64_t kDim = 19;
   constexpr float kEps = 1e-3f;
   const double offset = GetParam() == ops::WeightMode::one_plus ? 1 : 0;
-  const Device device = expect(Device::open("cpu"));
+  const Device device = must(Device::open("cpu"));
   const auto x = test::pattern(kRows * kDim, 1);
   const auto w = test::pattern(kDim, 2);
   const auto dy = test::pattern(kRows * kDim, 3);
   const auto dresidual = test::pattern(kRows * kDim, 4);
-  const Buffer dx = expect(device.empty(DType::f32, {kRows, kDim}));
-  const Buffer dw = expect(device.empty(DType::f32, {kDim}));
+  const Buffer dx = must(device.empty(DType::f32, {kRows, kDim}));
+  const Buffer dw = must(device.empty(DType::f32, {kDim}));
   test::run(device, [&](Encoder& e) {
     return ops::rms_norm_backward(
         e, {.x = test::upload(device, DType::f32, {kRows, kDim}, x),
@@ -127,13 +127,13 @@ class HeadGradient : public testing::TestWithParam<Rotation> {
     return sum;
   }
 
-  const Device device_ = expect(Device::open("cpu"));
+  const Device device_ = must(Device::open("cpu"));
   const Shape shape_ = {kTokens, kHeads, kDim};
   const std::vector<float> x_ = test::pattern(kCount, 1);
   const std::vector<float> w_ = test::pattern(kDim, 2);
   const std::vector<float> dy_ = test::pattern(kCount, 3);
-  const Buffer dx_ = expect(device_.empty(DType::f32, shape_));
-  const Buffer dw_ = expect(device_.empty(DType::f32, {kDim}));
+  const Buffer dx_ = must(device_.empty(DType::f32, shape_));
+  const Buffer dw_ = must(device_.empty(DType::f32, {kDim}));
   const ops::RopeAngles angles_ = {.first_position = kFirst, .theta = kTheta};
 };
 

@@ -9,7 +9,7 @@ namespace norite {
 namespace {
 
 TEST(Large, MoreThan2To31ElementsMatchFloat64) {
-  const Device device = test::expect(Device::open("cpu"));
+  const Device device = test::must(Device::open("cpu"));
   int checked = 0;
   std::string skipped;
   for (const cases::Case* one : cases::select(cases::kLarge, "")) {
@@ -20,8 +20,8 @@ TEST(Large, MoreThan2To31ElementsMatchFloat64) {
       continue;
     }
     ASSERT_TRUE(problem) << problem.error().message;
-    test::expect((*problem)->run());
-    const cases::Outcome outcome = test::expect((*problem)->check());
+    test::must((*problem)->run());
+    const cases::Outcome outcome = test::must((*problem)->check());
     EXPECT_TRUE(outcome.passed()) << outcome.worst().detail;
     ++checked;
   }

@@ -19,7 +19,7 @@
 #include <string>
 #include <utility>
 
-#include "unit/support.hpp"
+#include "support.hpp"
 
 namespace norite::test {
 

@@ -13,7 +13,7 @@
 namespace norite {
 namespace {
 
-using test::expect;
+using test::must;
 
 constexpr int64_t kDim = 1024;
 
@@ -41,8 +41,8 @@ class Rounding : public testing::TestWithParam<std::string> {
   std::vector<uint16_t> narrowed(const std::vector<float>& values, DType to) {
     const Shape shape = {static_cast<int64_t>(values.size()) / kDim, 1, kDim};
     const Buffer x = test::upload(device_, DType::f32, shape, values);
-    const Buffer y = expect(device_.empty(DType::f32, shape));
-    const Buffer copy = expect(device_.empty(to, shape));
+    const Buffer y = must(device_.empty(DType::f32, shape));
+    const Buffer copy = must(device_.empty(to, shape));
     test::run(device_, [&](Encoder& e) {
       return ops::rope(e, {.x = x, .y = y, .copy = copy, .half_rope_dim = 0});
     });
@@ -52,7 +52,7 @@ class Rounding : public testing::TestWithParam<std::string> {
     return bits;
   }
 
-  const Device device_ = expect(Device::open("cpu", {.cpu_target = GetParam()}));
+  const Device device_ = must(Device::open("cpu", {.cpu_target = GetParam()}));
 };
 
 TEST_P(Rounding, ToBFloat16IsNearestEven) {
@@ -84,9 +84,9 @@ TEST_P(Rounding, EverySixteenBitValueWidensExactly) {
     std::vector<uint16_t> bits(1u << 16);
     for (size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<uint16_t>(i);
     const Shape shape = {static_cast<int64_t>(bits.size()) / kDim, 1, kDim};
-    Buffer x = expect(device_.empty(dtype, shape));
-    expect(x.write(std::as_bytes(std::span(bits))));
-    const Buffer copy = expect(device_.empty(DType::f32, shape));
+    Buffer x = must(device_.empty(dtype, shape));
+    must(x.write(std::as_bytes(std::span(bits))));
+    const Buffer copy = must(device_.empty(DType::f32, shape));
     test::run(device_, [&](Encoder& e) {
       return ops::rope(e, {.x = x, .y = x, .copy = copy, .half_rope_dim = 0});
     });

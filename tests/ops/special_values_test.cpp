@@ -13,7 +13,7 @@
 namespace norite {
 namespace {
 
-using test::expect;
+using test::must;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -50,7 +50,7 @@ class SpecialValues : public testing::TestWithParam<std::tuple<std::string, DTyp
   [[nodiscard]] Buffer rows(const std::vector<float>& values) const {
     return test::upload(device_, dtype_, {kRows, kDim}, values);
   }
-  [[nodiscard]] Buffer empty_rows() const { return expect(device_.empty(dtype_, {kRows, kDim})); }
+  [[nodiscard]] Buffer empty_rows() const { return must(device_.empty(dtype_, {kRows, kDim})); }
 
   static float at(const std::vector<float>& values, Row row, size_t i) {
     return values[static_cast<size_t>(row * kDim) + i];
@@ -64,7 +64,7 @@ class SpecialValues : public testing::TestWithParam<std::tuple<std::string, DTyp
   }
 
   const DType dtype_ = std::get<1>(GetParam());
-  const Device device_ = expect(Device::open("cpu", {.cpu_target = std::get<0>(GetParam())}));
+  const Device device_ = must(Device::open("cpu", {.cpu_target = std::get<0>(GetParam())}));
 };
 
 bool is_nan(float value, size_t) { return std::isnan(value); }
@@ -72,7 +72,7 @@ bool is_nan(float value, size_t) { return std::isnan(value); }
 TEST_P(SpecialValues, RmsNorm) {
   const std::vector<float> x = special_rows();
   const Buffer y = empty_rows();
-  const Buffer r = expect(device_.empty(DType::f32, {kRows}));
+  const Buffer r = must(device_.empty(DType::f32, {kRows}));
   test::run(device_, [&](Encoder& e) {
     return ops::rms_norm(e, {.x = rows(x), .y = y, .rms_inv = r, .eps = kEps});
   });
@@ -120,7 +120,7 @@ TEST_P(SpecialValues, RmsNormBackward) {
 TEST_P(SpecialValues, WeightGradientTakesItsColumn) {
   std::vector<float> dy = test::pattern(kRows * kDim, 5);
   dy[3 * kDim + kAt] = kNan;
-  const Buffer dw = expect(device_.empty(DType::f32, {kDim}));
+  const Buffer dw = must(device_.empty(DType::f32, {kDim}));
   test::run(device_, [&](Encoder& e) {
     return ops::rms_norm_backward(
         e, {.x = rows(test::pattern(kRows * kDim, 6)),
@@ -135,8 +135,8 @@ TEST_P(SpecialValues, WeightGradientTakesItsColumn) {
 TEST_P(SpecialValues, RopeTouchesThePairAlone) {
   const Buffer y = empty_rows();
   test::run(device_, [&](Encoder& e) {
-    return ops::rope(e, {.x = expect(View(rows(special_rows())).reshape({kRows, 1, kDim})),
-                         .y = expect(View(y).reshape({kRows, 1, kDim})),
+    return ops::rope(e, {.x = must(View(rows(special_rows())).reshape({kRows, 1, kDim})),
+                         .y = must(View(y).reshape({kRows, 1, kDim})),
                          .angles = {.first_position = 1}});
   });
   const auto got = test::download(y);
@@ -149,7 +149,7 @@ TEST_P(SpecialValues, RopeTouchesThePairAlone) {
 }
 
 TEST_P(SpecialValues, ComputeD) {
-  const Buffer d = expect(device_.empty(DType::f32, {kRows}));
+  const Buffer d = must(device_.empty(DType::f32, {kRows}));
   test::run(device_, [&](Encoder& e) {
     const std::vector<float> ones(kRows * kDim, 1.0f);
     return ops::flash_attn_train_bwd_compute_d(
@@ -172,7 +172,7 @@ TEST_P(SpecialValues, LeaveOtherRowsAlone) {
   const Buffer other = rows(test::pattern(kRows * kDim, 21));
   const Buffer w = test::upload(device_, dtype_, {kDim}, test::pattern(kDim, 22));
   const Buffer second = empty_rows();
-  const auto heads = [](const View& view) { return expect(view.reshape({kRows, 1, kDim})); };
+  const auto heads = [](const View& view) { return must(view.reshape({kRows, 1, kDim})); };
   const std::vector<Encode> operations = {
       [&](Encoder& e, const View& x, const View& y) {
         return ops::rms_norm(e, {.x = x, .weight = w, .y = y});
@@ -201,7 +201,7 @@ TEST_P(SpecialValues, LeaveOtherRowsAlone) {
   const auto first_row = [&](const Encode& encode, const std::vector<float>& x) {
     const Buffer y = empty_rows();
     test::run(device_, [&](Encoder& e) { return encode(e, rows(x), y); });
-    return test::download_bytes(expect(View(y).slice(0, kOrdinary, kOrdinary + 1)));
+    return test::download_bytes(must(View(y).slice(0, kOrdinary, kOrdinary + 1)));
   };
   for (size_t i = 0; i < operations.size(); ++i) {
     EXPECT_EQ(first_row(operations[i], special_rows()),

@@ -14,10 +14,10 @@
 namespace norite {
 namespace {
 
-using test::expect;
+using test::must;
 
 const Device& device() {
-  static const Device cpu = expect(Device::open("cpu"));
+  static const Device cpu = must(Device::open("cpu"));
   return cpu;
 }
 
@@ -86,7 +86,7 @@ RC_GTEST_PROP(RmsNorm, PermutingRowsPermutesResults, ()) {
 RC_GTEST_PROP(RmsNormBackward, GradientIsOrthogonalToXWithoutEps, ()) {
   const Rows rows = any_rows();
   const auto dy = test::pattern(rows.rows * rows.dim, *rc::gen::arbitrary<uint32_t>());
-  const Buffer dx = expect(device().empty(DType::f32, rows.shape()));
+  const Buffer dx = must(device().empty(DType::f32, rows.shape()));
   test::run(device(), [&](Encoder& e) {
     return ops::rms_norm_backward(e, {.x = test::upload(device(), DType::f32, rows.shape(), rows.x),
                                       .dy = test::upload(device(), DType::f32, rows.shape(), dy),

@@ -11,10 +11,10 @@
 namespace norite {
 namespace {
 
-using test::expect;
+using test::must;
 
 const Device& device() {
-  static const Device cpu = expect(Device::open("cpu"));
+  static const Device cpu = must(Device::open("cpu"));
   return cpu;
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "norite/version.hpp"
-#include "unit/support.hpp"
+#include "support.hpp"
 
 namespace norite {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "unit/support.hpp"
+#include "support.hpp"
 
 namespace norite {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "unit/support.hpp"
+#include "support.hpp"
 
 namespace norite::core {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/hazards.hpp"
 
-#include "unit/support.hpp"
+#include "support.hpp"
 
 namespace norite::core {
 namespace {

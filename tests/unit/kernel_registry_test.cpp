@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "unit/support.hpp"
+#include "support.hpp"
 
 namespace norite {
 namespace {

@@ -4,8 +4,8 @@
 #include <set>
 #include <thread>
 
+#include "support.hpp"
 #include "unit/fake_backend.hpp"
-#include "unit/support.hpp"
 #include "unit/together.hpp"
 
 namespace norite {

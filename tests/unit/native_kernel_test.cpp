@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "unit/support.hpp"
+#include "support.hpp"
 
 namespace norite {
 namespace {

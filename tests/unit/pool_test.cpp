@@ -6,8 +6,8 @@
 #include <optional>
 #include <random>
 
+#include "support.hpp"
 #include "unit/fake_backend.hpp"
-#include "unit/support.hpp"
 
 namespace norite {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <random>
 
-#include "unit/support.hpp"
+#include "support.hpp"
 #include "unit/together.hpp"
 
 namespace norite {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <thread>
 
-#include "unit/support.hpp"
+#include "support.hpp"
 #include "unit/together.hpp"
 
 namespace norite {

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "unit/support.hpp"
+#include "support.hpp"
 
 namespace norite {
 namespace {
