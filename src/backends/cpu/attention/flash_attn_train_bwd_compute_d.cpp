@@ -10,11 +10,11 @@
 
 #include "attention/params.h"
 #include "backends/cpu/kernels.hpp"
-#include "backends/cpu/streaming.hpp"
 #include "backends/cpu/rows.hpp"
 #include "backends/cpu/simd/blocks-inl.h"
 #include "backends/cpu/simd/dispatch.hpp"
 #include "backends/cpu/simd/sums-inl.h"
+#include "backends/cpu/streaming.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace norite::cpu::HWY_NAMESPACE {

@@ -20,7 +20,6 @@
 #include <numbers>
 
 #include "backends/cpu/simd/blocks-inl.h"
-#include "backends/cpu/simd/weights-inl.h"
 #include "rope/params.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,7 +28,7 @@ namespace norite::cpu::HWY_NAMESPACE {
 inline constexpr int64_t kMaxHeadDim = 1024;
 inline constexpr int64_t kMaxPairs = kMaxHeadDim / 2;
 
-/// Cosine and sine of `turns` in [-0.5, 0.5], to 2e-7; exactly 1 and 0 for 0.
+/// Cosine and sine of `turns` in [-0.5, 0.5], to 3e-7; exactly 1 and 0 for 0.
 HWY_INLINE void cos_sin(VF turns, VF& cos, VF& sin) {
   // h in [-0.5, 0.5] half turns, at most one half turn away from the angle, which flips both signs.
   const DF d;
@@ -39,14 +38,14 @@ HWY_INLINE void cos_sin(VF turns, VF& cos, VF& sin) {
   const VF sign = hn::NegMulAdd(hn::Abs(flips), hn::Set(d, 2.0f), hn::Set(d, 1.0f));
   const VF u = hn::Mul(h, h);
   // Minimax polynomials of sin(pi h) / h and cos(pi h) in h^2.
-  VF p = hn::MulAdd(hn::Set(d, 0.07765940576791763f), u, hn::Set(d, -0.5982921719551086f));
-  p = hn::MulAdd(p, u, hn::Set(d, 2.5500776767730713f));
-  p = hn::MulAdd(p, u, hn::Set(d, -5.167710304260254f));
-  p = hn::MulAdd(p, u, hn::Set(d, 3.1415927410125732f));
-  VF q = hn::MulAdd(hn::Set(d, -0.02439671754837036f), u, hn::Set(d, 0.23493756353855133f));
-  q = hn::MulAdd(q, u, hn::Set(d, -1.3352121114730835f));
-  q = hn::MulAdd(q, u, hn::Set(d, 4.058709144592285f));
-  q = hn::MulAdd(q, u, hn::Set(d, -4.934802055358887f));
+  VF p = hn::MulAdd(hn::Set(d, 0.077659406f), u, hn::Set(d, -0.59829217f));
+  p = hn::MulAdd(p, u, hn::Set(d, 2.5500777f));
+  p = hn::MulAdd(p, u, hn::Set(d, -5.1677103f));
+  p = hn::MulAdd(p, u, hn::Set(d, 3.1415927f));
+  VF q = hn::MulAdd(hn::Set(d, -0.024396718f), u, hn::Set(d, 0.23493756f));
+  q = hn::MulAdd(q, u, hn::Set(d, -1.3352121f));
+  q = hn::MulAdd(q, u, hn::Set(d, 4.0587091f));
+  q = hn::MulAdd(q, u, hn::Set(d, -4.9348021f));
   q = hn::MulAdd(q, u, hn::Set(d, 1.0f));
   sin = hn::Mul(hn::Mul(p, h), sign);
   cos = hn::Mul(q, sign);
@@ -60,16 +59,16 @@ struct AngleInputs {
   const float* sin;
 };
 
-/// Cosines and sines of one token: `pairs` values each, in plain order.
+/// Cosines and sines of one token, one of each for every pair, in plain order.
 struct TokenAngles {
   const float* cos;
   const float* sin;
 };
 
-/// Where computed cosines and sines of one token are kept.
+/// Where the angles of one token are computed.
 struct AngleStorage {
-  HWY_ALIGN float cos[kMaxPairs + block()];
-  HWY_ALIGN float sin[kMaxPairs + block()];
+  HWY_ALIGN float cos[kMaxPairs + lanes()];
+  HWY_ALIGN float sin[kMaxPairs + lanes()];
 };
 
 class Angles {
@@ -77,7 +76,7 @@ class Angles {
   Angles(const RopeAngleParams& params, const AngleInputs& inputs, int64_t pairs)
       : params_(params), inputs_(inputs), pairs_(pairs) {
     if (params.source == kAnglesCached) return;
-    // One pow and a running product: its error grows to 1e-13, where frequencies are lowest.
+    // One pow and a running product, whose relative error grows to 1e-13 where frequencies are low.
     const double ratio = std::pow(static_cast<double>(params.theta),
                                   -2.0 / static_cast<double>(params.frequency_dim));
     double frequency = 0.5 * std::numbers::inv_pi;
@@ -86,7 +85,7 @@ class Angles {
     }
   }
 
-  /// The angles of one token: where they are cached, or computed into `storage`.
+  /// The angles of one token: where they are cached, or else computed into `storage`.
   TokenAngles of(int64_t token, AngleStorage& storage) const {
     if (params_.source == kAnglesCached) {
       return {inputs_.cos + token * params_.cos_stride, inputs_.sin + token * params_.sin_stride};
@@ -105,27 +104,33 @@ class Angles {
     return static_cast<const uint32_t*>(inputs_.positions)[i];
   }
 
-  void compute(double position, AngleStorage& to) const {
-    const hn::ScalableTag<double> dd;
-    const hn::Rebind<float, decltype(dd)> dh;
-    const int64_t step = static_cast<int64_t>(hn::Lanes(dd));
-    const auto p = hn::Set(dd, position);
-    for (int64_t i = 0; i < pairs_; i += step) {
-      const auto turns = hn::Mul(p, hn::Load(dd, turns_ + i));
-      hn::Store(hn::DemoteTo(dh, hn::Sub(turns, hn::Round(turns))), dh, to.sin + i);
-    }
+  HWY_NOINLINE void compute(double position, AngleStorage& to) const {
     for (int64_t i = 0; i < pairs_; i += static_cast<int64_t>(lanes())) {
       VF cos, sin;
-      cos_sin(hn::Load(DF(), to.sin + i), cos, sin);
+      cos_sin(fractions(position, i), cos, sin);
       hn::Store(cos, DF(), to.cos + i);
       hn::Store(sin, DF(), to.sin + i);
     }
   }
 
+  /// Turns of pairs [i, i + lanes()), less the whole ones.
+  HWY_INLINE VF fractions(double position, int64_t i) const {
+    const auto half = [=, this](int64_t first) HWY_ATTR {
+      const hn::ScalableTag<double> d;
+      const auto turns = hn::Mul(hn::Set(d, position), hn::Load(d, turns_ + first));
+      return hn::DemoteTo(hn::Rebind<float, decltype(d)>(), hn::Sub(turns, hn::Round(turns)));
+    };
+#if HWY_TARGET == HWY_SCALAR  // a vector holds one element of any size
+    return half(i);
+#else
+    return hn::Combine(DF(), half(i + static_cast<int64_t>(lanes() / 2)), half(i));
+#endif
+  }
+
   const RopeAngleParams& params_;
-  AngleInputs inputs_;
-  int64_t pairs_;
-  HWY_ALIGN double turns_[kMaxPairs + block()] = {};  // of pair i from one position to the next
+  const AngleInputs inputs_;
+  const int64_t pairs_;
+  HWY_ALIGN double turns_[kMaxPairs + lanes()] = {};  // of each pair from a position to the next
 };
 
 }  // namespace norite::cpu::HWY_NAMESPACE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Per-head RMS norm and rotation. A head is read twice: once for its sum of squares and, by then in
-// the first cache, once more to be scaled, rotated and written. Angles are computed once a token.
+// Per-head RMS norm and rotation. A group of heads is read twice: once for its sums of squares and,
+// by then in the first cache, once more to be scaled, rotated and written. Angles are computed once
+// a token.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/rope/fused_head_norm_rope.cpp"
@@ -9,15 +10,26 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include <cmath>
-
 #include "backends/cpu/kernels.hpp"
-#include "backends/cpu/streaming.hpp"
 #include "backends/cpu/rope/heads-inl.h"
 #include "backends/cpu/simd/dispatch.hpp"
+#include "backends/cpu/streaming.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace norite::cpu::HWY_NAMESPACE {
+
+/// Neighbouring heads of one token, and what multiplies them.
+template <class E>
+struct HeadGroup {
+  const HeadRuns& runs;
+  const Rotation& rotation;
+  const Table& weight;
+  const float* scales;  // of each head
+  const typename E::Raw* x;
+  const typename E::Raw* next;  // to prefetch, or nullptr
+  int64_t head_stride;
+  int64_t heads;
+};
 
 /// A block in the order of O.
 template <class E, class O>
@@ -28,33 +40,19 @@ HWY_INLINE Block reorder(Block v) {
   return O::load_f32(staged);
 }
 
-/// Neighbouring heads of one token, their norms' scales, and what they are multiplied with.
-template <class E>
-struct HeadGroup {
-  const HeadRuns& runs;
-  const Rotation& rotation;
-  const Table& weight;
-  const typename E::Raw* x;
-  const typename E::Raw* next;  // the group to prefetch
-  int64_t head_stride;          // of x
-  int64_t heads;
-  const float* scales;
-};
-
 /// Writes x * scale * weight, rotated, as elements of type O.
 template <class E, class O, Store kStore>
 HWY_NOINLINE void write_heads(const HeadGroup<E>& group, void* to, int64_t head_stride) {
   auto* y = static_cast<typename O::Raw*>(to);
-  const auto* x = group.x;
-  const float* weight = group.weight.values;
+  Prefetcher prefetcher(group.next);
   rotate_heads<E>(
       group.runs, group.rotation, group.heads,
-      [=](const Run& run, int64_t i) HWY_ATTR { return F32::load(weight + run.table + i); },
-      [=, &group](int64_t head, const Run& run, int64_t i, size_t count) HWY_ATTR {
-        const int64_t offset = head * group.head_stride + run.begin + i;
-        prefetch_block(group.next + offset);
-        const Block v = load_part<E>(x + offset, count);
-        return mul(v, hn::Set(DF(), group.scales[head]));
+      [&](const Run& run, int64_t i)
+          HWY_ATTR { return F32::load(group.weight.values + run.table + i); },
+      [&](int64_t head, const Run& run, int64_t i, size_t count) HWY_ATTR {
+        prefetcher.next_block();
+        const auto* x = group.x + head * group.head_stride + run.begin + i;
+        return mul(load_part<E>(x, count), hn::Set(DF(), group.scales[head]));
       },
       [=](int64_t head, const Run& run, int64_t i, size_t count, Block v) HWY_ATTR {
         store_part<O, kStore>(reorder<E, O>(v), y + head * head_stride + run.begin + i, count);
@@ -76,23 +74,26 @@ struct HeadOutput {
 };
 
 template <class E, class O>
-HeadOutput<E> make_output_as(const HeadRuns& runs, std::byte* first, const HeadStrides& strides,
-                             bool stream) {
-  const bool streaming = stream && streamable<O>(runs, first, strides);
+HeadOutput<E> make_output_as(const HeadRuns& runs, const View& view, const HeadStrides& strides,
+                             bool in_place) {
+  std::byte* first = view.host_data();
+  const bool streaming =
+      view.size_bytes() >= kStreamBytes && !in_place && is_streamable<O>(runs, first, strides);
   return {first, sizeof(typename O::Raw), strides,
           streaming ? write_heads<E, O, Store::streaming> : write_heads<E, O, Store::cached>};
 }
 
 template <class E>
 HeadOutput<E> make_output(const HeadRuns& runs, const View& view, const HeadStrides& strides,
-                          bool stream) {
+                          bool in_place) {
+  if (!view) return {};
   switch (view.dtype()) {
     case DType::f16:
-      return make_output_as<E, F16>(runs, view.host_data(), strides, stream);
+      return make_output_as<E, F16>(runs, view, strides, in_place);
     case DType::bf16:
-      return make_output_as<E, BF16>(runs, view.host_data(), strides, stream);
+      return make_output_as<E, BF16>(runs, view, strides, in_place);
     default:
-      return make_output_as<E, F32>(runs, view.host_data(), strides, stream);
+      return make_output_as<E, F32>(runs, view, strides, in_place);
   }
 }
 
@@ -103,91 +104,98 @@ class HeadNormRope {
       : params_(call.constants<HeadNormRopeParams>(kHeadNormRopeParams)),
         runs_(make_runs(params_.head_dim, params_.half_rope_dim, params_.pairing)),
         angles_(params_.angles,
-                {call.data<void>(kHeadNormRopePositions),
-                 call.data<float>(kHeadNormRopeFreqFactors), call.data<float>(kHeadNormRopeCos),
-                 call.data<float>(kHeadNormRopeSin)},
+                {.positions = call.data<void>(kHeadNormRopePositions),
+                 .freq_factors = call.data<float>(kHeadNormRopeFreqFactors),
+                 .cos = call.data<float>(kHeadNormRopeCos),
+                 .sin = call.data<float>(kHeadNormRopeSin)},
                 params_.half_rope_dim),
-        x_(call.data<typename E::Raw>(kHeadNormRopeX)) {
+        x_(call.data<Raw>(kHeadNormRopeX)),
+        y_(make_output<E>(runs_, call.view(kHeadNormRopeY), params_.y,
+                          call.data<Raw>(kHeadNormRopeY) == x_)),
+        copy_(make_output<E>(runs_, call.view(kHeadNormRopeCopy), params_.copy, false)) {
     expand_head_weight<E>(runs_, call.data<void>(kHeadNormRopeWeight),
                           call.view(kHeadNormRopeWeight).dtype(), params_.weight_mode, weight_);
-    const View& y = call.view(kHeadNormRopeY);
-    const View& copy = call.view(kHeadNormRopeCopy);
-    const bool in_place = call.data<typename E::Raw>(kHeadNormRopeY) == x_;
-    y_ = make_output<E>(runs_, y, params_.y, y.size_bytes() >= kStreamBytes && !in_place);
-    if (copy) copy_ = make_output<E>(runs_, copy, params_.copy, copy.size_bytes() >= kStreamBytes);
   }
 
-  void run(int64_t begin, int64_t end) const {
-    AngleStorage angles;
-    Rotation rotation;
-    const float sign = params_.angles.negate != 0 ? -1.0f : 1.0f;
-    for (int64_t token = begin; token < end; ++token) {
-      make_rotation<E>(runs_, angles_.of(token, angles), sign, rotation);
-      const int64_t group = heads_per_group(params_.head_dim);
-      for (int64_t head = 0; head < params_.heads; head += group) {
-        const bool last = head + group >= params_.heads;
-        const Raw* next = x_ + (last ? std::min(token + 1, end - 1) * params_.x.token
-                                     : token * params_.x.token + (head + group) * params_.x.head);
-        run_group(token, head, std::min(group, params_.heads - head), next, rotation);
-      }
-    }
-    hwy::FlushStream();
+  void run(const NativeCall& call) const {
+    const int64_t token_bytes =
+        params_.heads * params_.head_dim * static_cast<int64_t>(sizeof(Raw));
+    call.parallel_for(params_.tokens, rows_per_task(token_bytes),
+                      [this](int64_t begin, int64_t end) { run_tokens(begin, end); });
   }
 
  private:
   using Raw = typename E::Raw;
 
-  void run_group(int64_t token, int64_t head, int64_t heads, const Raw* next, const Rotation& rotation) const {
+  void run_tokens(int64_t begin, int64_t end) const {
+    const float sign = params_.angles.negate != 0 ? -1.0f : 1.0f;
+    const int64_t most = heads_per_group<E>(params_.head_dim);
+    AngleStorage angles;
+    Rotation rotation;
+    for (int64_t token = begin; token < end; ++token) {
+      make_rotation<E>(runs_, angles_.of(token, angles), sign, rotation);
+      for (int64_t head = 0; head < params_.heads; head += most) {
+        run_group(token, head, std::min(most, params_.heads - head), rotation);
+      }
+    }
+    hwy::FlushStream();
+  }
+
+  void run_group(int64_t token, int64_t head, int64_t heads, const Rotation& rotation) const {
     const Raw* x = x_ + token * params_.x.token + head * params_.x.head;
+    // The sums of a norm walk straight through the heads, which the hardware prefetches best.
+    const bool prefetch = params_.normalise == 0 && Prefetcher<Raw>::helps(params_.head_dim);
+    const Raw* next = prefetch ? x + heads * params_.x.head : nullptr;
     HWY_ALIGN float scales[kMaxGroup];
     make_scales(x, heads, scales);
-    const HeadGroup<E> group = {runs_, rotation, weight_, x, next, params_.x.head, heads, scales};
-    if (copy_.first != nullptr) copy_.put(group, token, head);
+    const HeadGroup<E> group = {runs_, rotation, weight_, scales, x, next, params_.x.head, heads};
+    if (copy_.write != nullptr) copy_.put(group, token, head);
     y_.put(group, token, head);  // last, for it may overwrite x
   }
 
   HWY_NOINLINE void make_scales(const Raw* x, int64_t heads, float* scales) const {
-    std::fill_n(scales, kMaxGroup, 1.0f);
-    if (params_.normalise == 0) return;
-    for (int64_t head = 0; head < heads; ++head, x += params_.x.head) {
-      scales[head] = sum_blocks(params_.head_dim, [=](Block acc, int64_t i, size_t n) HWY_ATTR {
-        const Block v = load_part<E>(x + i, n);
-        return mul_add(v, v, acc);
-      });
+    constexpr int64_t kLanes = static_cast<int64_t>(lanes());
+    if (params_.normalise == 0) {
+      std::fill_n(scales, heads, 1.0f);
+      return;
     }
-    for (float* at = scales; at < scales + heads; at += lanes()) {
-      hn::Store(rms_inv(hn::Load(DF(), at), params_.head_dim, params_.eps), DF(), at);
+    for (int64_t head = 0; head < heads; head += kLanes) {
+      VF sums = hn::Zero(DF());
+      for (int64_t i = 0; i < std::min(kLanes, heads - head); ++i, x += params_.x.head) {
+        sums = with_lane(sums, i, sum_of_squares(x));
+      }
+      hn::Store(rms_inv(sums, params_.head_dim, params_.eps), DF(), scales + head);
     }
+  }
+
+  HWY_INLINE float sum_of_squares(const Raw* x) const {
+    return sum_blocks(params_.head_dim, [=](Block acc, int64_t i, size_t count) HWY_ATTR {
+      const Block v = load_part<E>(x + i, count);
+      return mul_add(v, v, acc);
+    });
   }
 
   const HeadNormRopeParams& params_;
   const HeadRuns runs_;
   const Angles angles_;
   const Raw* x_;
+  const HeadOutput<E> y_, copy_;
   Table weight_;
-  HeadOutput<E> y_, copy_;
 };
-
-template <class E>
-Result<void> head_norm_rope_as(const NativeCall& call) {
-  const auto& params = call.constants<HeadNormRopeParams>(kHeadNormRopeParams);
-  const HeadNormRope<E> kernel(call);
-  const int64_t token_bytes =
-      params.heads * params.head_dim * static_cast<int64_t>(sizeof(typename E::Raw));
-  call.parallel_for(params.tokens, rows_per_task(token_bytes),
-                    [&](int64_t begin, int64_t end) { kernel.run(begin, end); });
-  return {};
-}
 
 Result<void> HeadNormRopeKernel(const NativeCall& call) {
   switch (call.view(kHeadNormRopeX).dtype()) {
     case DType::f16:
-      return head_norm_rope_as<F16>(call);
+      HeadNormRope<F16>(call).run(call);
+      break;
     case DType::bf16:
-      return head_norm_rope_as<BF16>(call);
+      HeadNormRope<BF16>(call).run(call);
+      break;
     default:
-      return head_norm_rope_as<F32>(call);
+      HeadNormRope<F32>(call).run(call);
+      break;
   }
+  return {};
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

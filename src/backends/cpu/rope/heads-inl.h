@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A head cut into runs of elements that are treated alike, and the tables that go with them.
+// A head cut into runs of elements that are treated alike, the tables that go with them, and the
+// rotation of heads.
 //
 // Every run is walked in blocks counted from its own first element, so that the two halves of a
 // pair meet in the same lane whatever the dtype and wherever the halves begin.
@@ -13,14 +14,17 @@
 #define NORITE_CPU_HEADS_INL_H
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <type_traits>
 
 #include "backends/cpu/rope/angles-inl.h"
 #include "backends/cpu/simd/sums-inl.h"
+#include "backends/cpu/simd/weights-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace norite::cpu::HWY_NAMESPACE {
@@ -42,39 +46,34 @@ struct HeadRuns {
   std::array<Run, 4> all() const { return {first, second, rest[0], rest[1]}; }
 };
 
-/// Floats of a table over a whole head: four runs, each padded by less than a block; interleaved
-/// pairs are padded by less than two.
-inline constexpr size_t kTableSize = kMaxHeadDim + 4 * block();
+/// Most floats that the tables of `heads` heads take: padding adds less than four blocks to each.
+constexpr size_t table_floats(size_t elements, size_t heads) {
+  return elements + heads * 4 * block();
+}
 
 struct Table {
-  HWY_ALIGN float values[kTableSize];
+  HWY_ALIGN float values[table_floats(kMaxHeadDim, 1)];
 };
 
 inline HeadRuns make_runs(int64_t head_dim, int64_t pairs, uint32_t pairing) {
+  const auto padded = [](int64_t count) { return static_cast<int64_t>(padded_to_blocks(count)); };
+  const int64_t half = head_dim / 2, unpaired = head_dim - 2 * pairs;
   HeadRuns runs;
   if (pairing == kPairInterleaved) {
     runs.interleaved = true;
     runs.first = {0, 2 * pairs};
-    runs.rest[0] = {2 * pairs, head_dim - 2 * pairs};
-  } else if (pairing == kPairHalfRope) {
-    runs.first = {0, pairs};
-    runs.second = {pairs, pairs};
-    runs.rest[0] = {2 * pairs, head_dim - 2 * pairs};
+    runs.second.table = 2 * padded(pairs);  // angles are written two blocks at a time
+    runs.rest[0] = {2 * pairs, unpaired};
   } else {
-    const int64_t half = head_dim / 2;
+    const bool by_half = pairing == kPairHalfDim;
     runs.first = {0, pairs};
-    runs.second = {half, pairs};
-    runs.rest = {Run{pairs, half - pairs}, Run{half + pairs, half - pairs}};
+    runs.second = {by_half ? half : pairs, pairs, padded(pairs)};
+    runs.rest[0] = {by_half ? pairs : 2 * pairs, by_half ? half - pairs : unpaired};
+    if (by_half) runs.rest[1] = {half + pairs, half - pairs};
   }
-  const auto padded = [](const Run& run) {
-    return static_cast<int64_t>(padded_to_blocks(run.count));
-  };
-  // Interleaved angles are written two blocks at a time.
-  runs.second.table = runs.interleaved ? 2 * static_cast<int64_t>(padded_to_blocks(pairs))
-                                       : padded(runs.first);
-  runs.rest[0].table = runs.second.table + padded(runs.second);
-  runs.rest[1].table = runs.rest[0].table + padded(runs.rest[0]);
-  runs.table_size = runs.rest[1].table + padded(runs.rest[1]);
+  runs.rest[0].table = runs.second.table + padded(runs.second.count);
+  runs.rest[1].table = runs.rest[0].table + padded(runs.rest[0].count);
+  runs.table_size = runs.rest[1].table + padded(runs.rest[1].count);
   return runs;
 }
 
@@ -82,11 +81,21 @@ inline HeadRuns make_runs(int64_t head_dim, int64_t pairs, uint32_t pairing) {
 template <class E>
 void expand_head_weight(const HeadRuns& runs, const void* weight, DType dtype, uint32_t mode,
                         Table& to) {
+  const auto* bytes = static_cast<const std::byte*>(weight);
   for (const Run& run : runs.all()) {
-    const auto* from = static_cast<const std::byte*>(weight);
-    if (from != nullptr) from += run.begin * size_of(dtype);
+    const void* from = bytes != nullptr ? bytes + run.begin * size_of(dtype) : nullptr;
     expand_weight<E>(from, dtype, mode, run.count, to.values + run.table);
   }
+}
+
+/// Whether whole blocks of every run lie on vector boundaries, which streaming stores need.
+template <class E>
+bool is_streamable(const HeadRuns& runs, const void* first, const HeadStrides& strides) {
+  constexpr int64_t kSize = sizeof(typename E::Raw);
+  int64_t bits = static_cast<int64_t>(reinterpret_cast<uintptr_t>(first));
+  bits |= strides.token * kSize | strides.head * kSize;
+  for (const Run& run : runs.all()) bits |= run.count > 0 ? run.begin * kSize : 0;
+  return bits % static_cast<int64_t>(lanes() * sizeof(float)) == 0;
 }
 
 HWY_INLINE Block mul(Block v, Block w) { return {hn::Mul(v.a, w.a), hn::Mul(v.b, w.b)}; }
@@ -107,66 +116,76 @@ HWY_INLINE Block swap_pairs(Block v) {
   return {v.b, v.a};  // the even and the odd elements
 }
 
-/// Cosines and sines of one token, for every element of the first run, in block order.
+/// Cosines and sines of one token for the first run, in block order. Interleaved pairs have theirs
+/// twice, the sine first negative: y = v * cos + swap_pairs(v) * sin.
 struct Rotation {
   Table cos, sin;
 
-  Block cos_at(int64_t i) const { return F32::load(cos.values + i); }
-  Block sin_at(int64_t i) const { return F32::load(sin.values + i); }
+  HWY_INLINE Block cos_at(int64_t i) const { return F32::load(cos.values + i); }
+  HWY_INLINE Block sin_at(int64_t i) const { return F32::load(sin.values + i); }
 };
 
-/// One vector of interleaved pairs: y = v * cos + swap_pairs(v) * sin, with sines of either sign.
 template <class E>
-HWY_INLINE void store_interleaved_angles(VF cos, VF sin, int64_t i, Rotation& to) {
-  const Block doubled = {cos, cos}, opposed = {hn::Neg(sin), sin};
-  if constexpr (std::is_same_v<E, BF16>) {
-    F32::store_f32(doubled, to.cos.values + i);
-    F32::store_f32(opposed, to.sin.values + i);
-  } else {
-    BF16::store_f32(doubled, to.cos.values + i);
-    BF16::store_f32(opposed, to.sin.values + i);
-  }
+HWY_INLINE void store_interleaved(VF cos, VF sin, int64_t i, Rotation& to) {
+  // What BF16 stores from even and odd elements is plain order, which is the block order of others.
+  using Order = std::conditional_t<std::is_same_v<E, BF16>, F32, BF16>;
+  Order::store_f32({cos, cos}, to.cos.values + i);
+  Order::store_f32({hn::Neg(sin), sin}, to.sin.values + i);
 }
 
 /// sign: 1, or -1 to rotate backward.
 template <class E>
-HWY_NOINLINE void make_rotation(const HeadRuns& runs, const TokenAngles& angles, float sign, Rotation& to) {
-  const int64_t pairs = runs.interleaved ? runs.first.count / 2 : runs.first.count;
+HWY_NOINLINE void make_rotation(const HeadRuns& runs, const TokenAngles& angles, float sign,
+                                Rotation& to) {
   const VF signs = hn::Set(DF(), sign);
-  for_blocks(pairs, [&](int64_t i, size_t count) HWY_ATTR {
-    const Block cos = load_part<F32>(angles.cos + i, count);
-    const Block sin = mul(load_part<F32>(angles.sin + i, count), signs);
-    if (runs.interleaved) {
-      store_interleaved_angles<E>(cos.a, sin.a, 2 * i, to);
-      store_interleaved_angles<E>(cos.b, sin.b, 2 * i + static_cast<int64_t>(block()), to);
-    } else {
-      HWY_ALIGN float staged[2 * block()];
-      F32::store_f32(cos, staged);
-      F32::store_f32(sin, staged + block());
-      F32::store_f32(E::load_f32(staged), to.cos.values + i);
-      F32::store_f32(E::load_f32(staged + block()), to.sin.values + i);
-    }
-  });
-}
-
-/// Whether full blocks of every run lie on vector boundaries, which streaming stores need.
-template <class E>
-bool streamable(const HeadRuns& runs, const void* data, const HeadStrides& strides) {
-  constexpr int64_t kSize = sizeof(typename E::Raw);
-  constexpr int64_t kVector = lanes() * sizeof(float);
-  int64_t bits = static_cast<int64_t>(reinterpret_cast<uintptr_t>(data));
-  bits |= strides.token * kSize | strides.head * kSize;
-  for (const Run& run : runs.all()) bits |= run.count > 0 ? run.begin * kSize : 0;
-  return bits % kVector == 0;
+  if (runs.interleaved) {
+    for_blocks(runs.first.count / 2, [&](int64_t i, size_t count) HWY_ATTR {
+      const Block cos = load_part<F32>(angles.cos + i, count);
+      const Block sin = mul(load_part<F32>(angles.sin + i, count), signs);
+      store_interleaved<E>(cos.a, sin.a, 2 * i, to);
+      store_interleaved<E>(cos.b, sin.b, 2 * i + static_cast<int64_t>(block()), to);
+    });
+  } else {
+    for_blocks(runs.first.count, [&](int64_t i, size_t count) HWY_ATTR {
+      const Block sin = mul(load_f32_part<E>(angles.sin + i, count), signs);
+      F32::store_f32(load_f32_part<E>(angles.cos + i, count), to.cos.values + i);
+      F32::store_f32(sin, to.sin.values + i);
+    });
+  }
 }
 
 /// Heads of one token that are walked together, which shares the loads of their tables and lets
-/// their sums settle side by side. Together they stay in the first cache.
+/// their sums settle side by side. They stay few because a group is first read and then written:
+/// longer phases leave the memory idle on one side for longer.
 inline constexpr int64_t kMaxGroup = 16;
+inline constexpr int64_t kGroupBytes = 2048;
 
-inline int64_t heads_per_group(int64_t head_dim) {
-  return std::clamp<int64_t>(kMaxHeadDim / head_dim, 1, kMaxGroup);
+template <class E>
+constexpr int64_t heads_per_group(int64_t head_dim) {
+  constexpr int64_t kElements = kGroupBytes / sizeof(typename E::Raw);
+  return std::clamp<int64_t>(kElements / head_dim, 1, kMaxGroup);
 }
+
+/// Prefetches memory from one end to the other, a block for each block that is worked on. A walk
+/// that alternates between the halves of a head hides from the hardware, where they are far apart,
+/// that it reads on and on.
+template <class Raw>
+class Prefetcher {
+ public:
+  /// nullptr: nothing to prefetch.
+  explicit Prefetcher(const Raw* from) : from_(from) {}
+
+  static bool helps(int64_t head_dim) { return head_dim * static_cast<int64_t>(sizeof(Raw)) > 512; }
+
+  HWY_INLINE void next_block() {
+    if (from_ == nullptr) return;
+    for (size_t i = 0; i < block(); i += 64 / sizeof(Raw)) hwy::Prefetch(from_ + i);
+    from_ += block();
+  }
+
+ private:
+  const Raw* from_;
+};
 
 /// Calls emit(head, run, i, count, v) for every block of `heads` heads, where v is the rotated
 /// weight(run, i) * load(head, run, i, count). Both blocks of a pair are loaded before either is
@@ -205,6 +224,14 @@ HWY_INLINE void rotate_heads(const HeadRuns& runs, const Rotation& rotation, int
       }
     });
   }
+}
+
+/// v with `value` in lane i. Sums are gathered so because a vector load of floats just stored one
+/// by one waits until every store before them, streaming ones too, has left the core.
+HWY_INLINE VF with_lane(VF v, int64_t i, float value) {
+  const DF d;
+  const auto lane = hn::Eq(hn::Iota(d, 0.0f), hn::Set(d, static_cast<float>(i)));
+  return hn::IfThenElse(lane, hn::Set(d, value), v);
 }
 
 /// 1 / sqrt(sum / dim + eps)
