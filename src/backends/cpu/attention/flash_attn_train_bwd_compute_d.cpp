@@ -50,14 +50,8 @@ Result<void> compute_d_as(const NativeCall& call) {
 }
 
 Result<void> ComputeDKernel(const NativeCall& call) {
-  switch (call.view(kComputeDO).dtype()) {
-    case DType::f16:
-      return compute_d_as<F16>(call);
-    case DType::bf16:
-      return compute_d_as<BF16>(call);
-    default:
-      return compute_d_as<F32>(call);
-  }
+  return with_element(call.view(kComputeDO).dtype(),
+                      [&](auto element) { return compute_d_as<decltype(element)>(call); });
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

@@ -189,14 +189,8 @@ Result<void> rms_norm_as(const NativeCall& call) {
 }
 
 Result<void> RmsNormKernel(const NativeCall& call) {
-  switch (call.view(kRmsNormX).dtype()) {
-    case DType::f16:
-      return rms_norm_as<F16>(call);
-    case DType::bf16:
-      return rms_norm_as<BF16>(call);
-    default:
-      return rms_norm_as<F32>(call);
-  }
+  return with_element(call.view(kRmsNormX).dtype(),
+                      [&](auto element) { return rms_norm_as<decltype(element)>(call); });
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

@@ -209,14 +209,8 @@ Result<void> rms_norm_backward_as(const NativeCall& call) {
 }
 
 Result<void> RmsNormBackwardKernel(const NativeCall& call) {
-  switch (call.view(kRmsNormBackwardX).dtype()) {
-    case DType::f16:
-      return rms_norm_backward_as<F16>(call);
-    case DType::bf16:
-      return rms_norm_backward_as<BF16>(call);
-    default:
-      return rms_norm_backward_as<F32>(call);
-  }
+  return with_element(call.view(kRmsNormBackwardX).dtype(),
+                      [&](auto element) { return rms_norm_backward_as<decltype(element)>(call); });
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

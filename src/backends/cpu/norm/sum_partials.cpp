@@ -42,16 +42,8 @@ void sum_partials_as(const NativeCall& call) {
 }
 
 Result<void> SumPartialsKernel(const NativeCall& call) {
-  switch (call.view(kSumPartialsOut).dtype()) {
-    case DType::f16:
-      sum_partials_as<F16>(call);
-      break;
-    case DType::bf16:
-      sum_partials_as<BF16>(call);
-      break;
-    default:
-      sum_partials_as<F32>(call);
-  }
+  with_element(call.view(kSumPartialsOut).dtype(),
+               [&](auto element) { sum_partials_as<decltype(element)>(call); });
   return {};
 }
 

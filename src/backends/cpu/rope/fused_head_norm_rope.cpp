@@ -87,14 +87,9 @@ template <class E>
 HeadOutput<E> make_output(const HeadRuns& runs, const View& view, const HeadStrides& strides,
                           bool in_place) {
   if (!view) return {};
-  switch (view.dtype()) {
-    case DType::f16:
-      return make_output_as<E, F16>(runs, view, strides, in_place);
-    case DType::bf16:
-      return make_output_as<E, BF16>(runs, view, strides, in_place);
-    default:
-      return make_output_as<E, F32>(runs, view, strides, in_place);
-  }
+  return with_element(view.dtype(), [&](auto element) {
+    return make_output_as<E, decltype(element)>(runs, view, strides, in_place);
+  });
 }
 
 template <class E>
@@ -184,17 +179,8 @@ class HeadNormRope {
 };
 
 Result<void> HeadNormRopeKernel(const NativeCall& call) {
-  switch (call.view(kHeadNormRopeX).dtype()) {
-    case DType::f16:
-      HeadNormRope<F16>(call).run(call);
-      break;
-    case DType::bf16:
-      HeadNormRope<BF16>(call).run(call);
-      break;
-    default:
-      HeadNormRope<F32>(call).run(call);
-      break;
-  }
+  with_element(call.view(kHeadNormRopeX).dtype(),
+               [&](auto element) { HeadNormRope<decltype(element)>(call).run(call); });
   return {};
 }
 

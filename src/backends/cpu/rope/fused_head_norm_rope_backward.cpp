@@ -187,17 +187,8 @@ class HeadNormRopeBackward {
 };
 
 Result<void> HeadNormRopeBackwardKernel(const NativeCall& call) {
-  switch (call.view(kHeadNormRopeBackwardX).dtype()) {
-    case DType::f16:
-      HeadNormRopeBackward<F16>(call).run(call);
-      break;
-    case DType::bf16:
-      HeadNormRopeBackward<BF16>(call).run(call);
-      break;
-    default:
-      HeadNormRopeBackward<F32>(call).run(call);
-      break;
-  }
+  with_element(call.view(kHeadNormRopeBackwardX).dtype(),
+               [&](auto element) { HeadNormRopeBackward<decltype(element)>(call).run(call); });
   return {};
 }
 

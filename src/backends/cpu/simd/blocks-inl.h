@@ -25,6 +25,7 @@
 #include <cstring>
 
 #include "backends/cpu/simd/float16-inl.h"
+#include "norite/dtype.hpp"
 #include "norite/float16.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -153,6 +154,19 @@ struct F16 {
   static HWY_INLINE Block load_f32(const float* from) { return F32::load(from); }
   static HWY_INLINE void store_f32(Block v, float* to) { F32::store_f32(v, to); }
 };
+
+/// body(F16()), body(BF16()) or body(F32()): a float dtype as a type.
+template <class Body>
+HWY_INLINE auto with_element(DType dtype, Body body) {
+  switch (dtype) {
+    case DType::f16:
+      return body(F16());
+    case DType::bf16:
+      return body(BF16());
+    default:
+      return body(F32());
+  }
+}
 
 /// The first `count` <= block() elements of a block; the rest reads as zero. A constant count of
 /// block() is a plain load.

@@ -30,8 +30,9 @@ Result<SimdLevel> find_simd_level(std::string_view name) {
     if (level.name == name) return level;
     known += known.empty() ? level.name : ", " + level.name;
   }
-  return fail(Code::unsupported,
-              fmt::format("cpu: SIMD level \"{}\" is not available, expected one of: {}", name, known));
+  return fail(
+      Code::unsupported,
+      fmt::format("cpu: SIMD level \"{}\" is not available, expected one of: {}", name, known));
 }
 
 }  // namespace norite::cpu

@@ -50,14 +50,9 @@ void expand_weight(const void* weight, DType dtype, uint32_t mode, int64_t dim, 
     return;
   }
   const float offset = mode == kWeightOnePlus ? 1.0f : -0.0f;
-  switch (dtype) {
-    case DType::f16:
-      return expand_weight_as<E, F16>(weight, offset, dim, out);
-    case DType::bf16:
-      return expand_weight_as<E, BF16>(weight, offset, dim, out);
-    default:
-      return expand_weight_as<E, F32>(weight, offset, dim, out);
-  }
+  with_element(dtype, [&](auto element) {
+    expand_weight_as<E, decltype(element)>(weight, offset, dim, out);
+  });
 }
 
 /// Sums kept in the block order of E, written as dim floats in plain order.
