@@ -107,7 +107,9 @@ class HeadNormRope {
         x_(call.data<Raw>(kHeadNormRopeX)),
         y_(make_output<E>(runs_, call.view(kHeadNormRopeY), params_.y,
                           call.data<Raw>(kHeadNormRopeY) == x_)),
-        copy_(make_output<E>(runs_, call.view(kHeadNormRopeCopy), params_.copy, false)) {
+        copy_(make_output<E>(runs_, call.view(kHeadNormRopeCopy), params_.copy, false)),
+        memory_bound_(params_.normalise == 0 && std::is_same_v<E, F32> &&
+                      call.view(kHeadNormRopeY).size_bytes() >= kStreamBytes) {
     expand_head_weight<E>(runs_, call.data<void>(kHeadNormRopeWeight),
                           call.view(kHeadNormRopeWeight).dtype(), params_.weight_mode, weight_);
   }
@@ -124,7 +126,9 @@ class HeadNormRope {
 
   void run_tokens(int64_t begin, int64_t end) const {
     const float sign = params_.angles.negate != 0 ? -1.0f : 1.0f;
-    const int64_t most = heads_per_group<E>(params_.head_dim);
+    // A group shares square roots, divisions and loads of the angles. Where memory alone is the
+    // limit, heads go one by one, in its order.
+    const int64_t most = memory_bound_ ? 1 : heads_per_group<E>(params_.head_dim);
     AngleStorage angles;
     Rotation rotation;
     for (int64_t token = begin; token < end; ++token) {
@@ -175,6 +179,7 @@ class HeadNormRope {
   const Angles angles_;
   const Raw* x_;
   const HeadOutput<E> y_, copy_;
+  const bool memory_bound_;
   Table weight_;
 };
 

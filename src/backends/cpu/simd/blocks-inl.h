@@ -168,13 +168,40 @@ HWY_INLINE auto with_element(DType dtype, Body body) {
   }
 }
 
+/// Copies the first `count` elements of a block from or to memory that may end behind them: by
+/// masks where the level has them, which costs a third of a copy of unknown length.
+template <class T>
+HWY_INLINE void copy_part_in(const T* from, size_t count, T* staged) {
+#if HWY_TARGET <= HWY_AVX3
+  const hn::ScalableTag<T> d;
+  for (size_t i = 0; i < block(); i += hn::Lanes(d)) {
+    const auto mask = hn::FirstN(d, count > i ? count - i : 0);
+    hn::Store(hn::MaskedLoad(mask, d, from + i), d, staged + i);
+  }
+#else
+  std::memcpy(staged, from, count * sizeof(T));
+#endif
+}
+template <class T>
+HWY_INLINE void copy_part_out(const T* staged, size_t count, T* to) {
+#if HWY_TARGET <= HWY_AVX3
+  const hn::ScalableTag<T> d;
+  for (size_t i = 0; i < block(); i += hn::Lanes(d)) {
+    const auto mask = hn::FirstN(d, count > i ? count - i : 0);
+    hn::BlendedStore(hn::Load(d, staged + i), mask, d, to + i);
+  }
+#else
+  std::memcpy(to, staged, count * sizeof(T));
+#endif
+}
+
 /// The first `count` <= block() elements of a block; the rest reads as zero. A constant count of
 /// block() is a plain load.
 template <class E>
 HWY_INLINE Block load_part(const typename E::Raw* from, size_t count) {
   if (count == block()) return E::load(from);
   HWY_ALIGN typename E::Raw staged[block()] = {};
-  std::memcpy(staged, from, count * sizeof(typename E::Raw));
+  copy_part_in(from, count, staged);
   return E::load(staged);
 }
 
@@ -183,7 +210,7 @@ HWY_INLINE void write_part(typename E::Packed bits, typename E::Raw* to, size_t 
   if (count == block()) return E::template write<kStore>(bits, to);
   HWY_ALIGN typename E::Raw staged[block()];
   E::template write<Store::cached>(bits, staged);
-  std::memcpy(to, staged, count * sizeof(typename E::Raw));
+  copy_part_out(staged, count, to);
 }
 
 template <class E, Store kStore = Store::cached>
@@ -196,7 +223,7 @@ template <class E>
 HWY_INLINE Block load_f32_part(const float* from, size_t count) {
   if (count == block()) return E::load_f32(from);
   HWY_ALIGN float staged[block()] = {};
-  std::memcpy(staged, from, count * sizeof(float));
+  copy_part_in(from, count, staged);
   return E::load_f32(staged);
 }
 
@@ -205,7 +232,7 @@ HWY_INLINE void store_f32_part(Block v, float* to, size_t count) {
   if (count == block()) return E::store_f32(v, to);
   HWY_ALIGN float staged[block()];
   E::store_f32(v, staged);
-  std::memcpy(to, staged, count * sizeof(float));
+  copy_part_out(staged, count, to);
 }
 
 /// The value that a store followed by a load would give.
