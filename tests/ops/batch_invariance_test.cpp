@@ -129,19 +129,5 @@ INSTANTIATE_TEST_SUITE_P(EveryLevel, BatchInvariance,
                                   std::string(name(std::get<1>(one.param)));
                          });
 
-// Outputs beyond the caches take streaming stores, smaller ones and in-place ones do not.
-TEST(StreamingStores, GiveTheSameBits) {
-  constexpr int64_t kRows = 4096;
-  constexpr int64_t kDim = 4096;
-  const Device device = must(Device::open("cpu"));
-  for (const DType dtype : kFloatDTypes) {
-    const Buffer x = test::upload(device, dtype, {kRows, kDim}, test::pattern(kRows * kDim, 7));
-    const Buffer y = must(device.empty(dtype, {kRows, kDim}));
-    test::run(device, [&](Encoder& e) { return ops::rms_norm(e, {.x = x, .y = y}); });
-    test::run(device, [&](Encoder& e) { return ops::rms_norm(e, {.x = x, .y = x}); });
-    EXPECT_EQ(test::download_bytes(y), test::download_bytes(x)) << name(dtype);
-  }
-}
-
 }  // namespace
 }  // namespace norite

@@ -118,8 +118,10 @@ class RmsNorm {
   }
 
   /// Writes x + residual, rounded, to `sum`, and returns its sum of squares as rounded: the norm of
-  /// the sum has the same bits as if it had been computed on its own.
+  /// the sum has the same bits as if it had been computed on its own. Where `sum` is only kept for
+  /// the second pass, the output is streamed from here, so that both passes write.
   float add_residual(Row row, Row next, Raw* sum) const {
+    Raw* const streamed = sum == row.sum ? nullptr : row.sum;
     return sum_blocks(params_.dim, [=](Block acc, int64_t i, size_t count) HWY_ATTR {
       prefetch_block(next.x + i);
       prefetch_block(next.residual + i);
@@ -127,24 +129,23 @@ class RmsNorm {
       const Block residual = load_part<E>(row.residual + i, count);
       const auto packed = E::pack({hn::Add(x.a, residual.a), hn::Add(x.b, residual.b)});
       write_part<E>(packed, sum + i, count);
+      if (streamed) write_part<E, Store::streaming>(packed, streamed + i, count);
       const Block s = E::unpack(packed);
       return mul_add(s, s, acc);
     });
   }
 
-  /// y = s * rms_inv * weight [* scale], and the sum copied out if s, padded, is kept elsewhere.
+  /// y = s * rms_inv * weight [* scale]
   template <Store kStore, Operand kOperand>
   void write_as(const Raw* s, Row row, Row next, float rms_inv) const {
     const VF r = hn::Set(DF(), rms_inv);
     const float* weight = weight_;
     const bool round_first = params_.rounding == kRoundBeforeWeight;
-    Raw* const sum = s == row.sum ? nullptr : row.sum;
     for_blocks(params_.dim, [=](int64_t i, size_t count) HWY_ATTR {
       prefetch_block(next.x + i);
       const Block v = load_part<E>(s + i, count);
       if constexpr (kOperand == Operand::residual) {
         prefetch_block(next.residual + i);
-        if (sum) write_part<E, kStore>(E::read(s + i), sum + i, count);
       }
       Block y = {hn::Mul(v.a, r), hn::Mul(v.b, r)};
       if (round_first) y = round_to<E>(y);

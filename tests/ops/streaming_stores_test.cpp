@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Outputs beyond the caches take streaming stores where rows are aligned; outputs in place never
+// do. Both give the same bits.
+#include <gtest/gtest.h>
+
+#include "host_values.hpp"
+
+namespace norite {
+namespace {
+
+using test::must;
+
+constexpr int64_t kRows = 4096;
+
+/// The dtype, and a dim that keeps rows aligned or does not.
+class StreamingStores : public testing::TestWithParam<std::tuple<DType, int64_t>> {
+ protected:
+  [[nodiscard]] Buffer values(uint32_t seed) const {
+    return test::upload(device_, dtype_, shape_, test::pattern(kRows * dim_, seed));
+  }
+  [[nodiscard]] Buffer empty() const { return must(device_.empty(dtype_, shape_)); }
+  [[nodiscard]] View heads(const Buffer& buffer) const {
+    return must(View(buffer).reshape({kRows, 8, dim_ / 8}));
+  }
+  static void expect_same(const Buffer& a, const Buffer& b) {
+    EXPECT_EQ(test::download_bytes(a), test::download_bytes(b));
+  }
+
+  const DType dtype_ = std::get<0>(GetParam());
+  const int64_t dim_ = std::get<1>(GetParam());
+  const Shape shape_ = {kRows, dim_};
+  const Device device_ = must(Device::open("cpu"));
+};
+
+TEST_P(StreamingStores, RmsNorm) {
+  const Buffer x = values(1);
+  const Buffer y = empty();
+  test::run(device_, [&](Encoder& e) { return ops::rms_norm(e, {.x = x, .y = y}); });
+  test::run(device_, [&](Encoder& e) { return ops::rms_norm(e, {.x = x, .y = x}); });
+  expect_same(y, x);
+}
+
+TEST_P(StreamingStores, ResidualRmsNorm) {
+  const Buffer x = values(1), residual = values(2), sum = empty(), y = empty();
+  test::run(device_, [&](Encoder& e) {
+    return ops::residual_rms_norm(e, {.x = x, .residual = residual, .sum = sum, .y = y});
+  });
+  test::run(device_, [&](Encoder& e) {
+    return ops::residual_rms_norm(e, {.x = x, .residual = residual, .sum = residual, .y = x});
+  });
+  expect_same(sum, residual);
+  expect_same(y, x);
+}
+
+TEST_P(StreamingStores, RmsNormBackward) {
+  const Buffer x = values(1), dy = values(2), dx = empty();
+  test::run(device_,
+            [&](Encoder& e) { return ops::rms_norm_backward(e, {.x = x, .dy = dy, .dx = dx}); });
+  test::run(device_,
+            [&](Encoder& e) { return ops::rms_norm_backward(e, {.x = x, .dy = dy, .dx = dy}); });
+  expect_same(dx, dy);
+}
+
+TEST_P(StreamingStores, HeadNormRope) {
+  const Buffer x = values(1), y = empty();
+  for (const Buffer& out : {y, x}) {
+    test::run(device_, [&](Encoder& e) {
+      return ops::fused_head_norm_rope(e, {.x = heads(x), .y = heads(out)});
+    });
+  }
+  expect_same(y, x);
+}
+
+TEST_P(StreamingStores, HeadNormRopeBackward) {
+  const Buffer x = values(1), dy = values(2), dx = empty();
+  for (const Buffer& out : {dx, dy}) {
+    test::run(device_, [&](Encoder& e) {
+      return ops::fused_head_norm_rope_backward(e,
+                                                {.x = heads(x), .dy = heads(dy), .dx = heads(out)});
+    });
+  }
+  expect_same(dx, dy);
+}
+
+TEST_P(StreamingStores, Rope) {
+  const Buffer x = values(1), y = empty();
+  for (const Buffer& out : {y, x}) {
+    test::run(device_, [&](Encoder& e) { return ops::rope(e, {.x = heads(x), .y = heads(out)}); });
+  }
+  expect_same(y, x);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, StreamingStores,
+                         testing::Combine(testing::ValuesIn(kFloatDTypes),
+                                          testing::Values(4096, 4112)),
+                         [](const auto& one) {
+                           return std::string(name(std::get<0>(one.param))) + "_" +
+                                  std::to_string(std::get<1>(one.param));
+                         });
+
+}  // namespace
+}  // namespace norite
