@@ -35,11 +35,21 @@ struct DeviceInfo {
   DeviceLimits limits;
 };
 
+/// Which form of the built-in kernels a device runs that has both.
+enum class BuiltinForm : uint8_t { native, text };
+
 struct DeviceOptions {
   /// CPU: how many threads run kernels. 0 asks NORITE_NUM_THREADS, else takes every core.
   int threads = 0;
   /// CPU: a SIMD level of cpu_targets() instead of the best one. Empty asks NORITE_CPU_TARGET.
   std::string cpu_target = {};
+  /// CPU: `text` runs operations from the kernels that GPUs run, in the executor of kernel text.
+  BuiltinForm builtins = BuiltinForm::native;
+  /// CPU: kernel text runs checked: accesses outside of its buffers, races, divergent barriers and
+  /// reads of memory that nothing wrote end the dispatch with check_failed. Slow.
+  bool checked = false;
+  /// CPU: a dispatch of kernel text that runs longer is cancelled, with timeout. 0 is no limit.
+  double kernel_time_limit_seconds = 0;
 };
 
 /// A handle on an opened device; copies refer to the same one. May be shared between threads.

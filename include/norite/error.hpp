@@ -23,6 +23,8 @@ enum class Code : uint8_t {
   unavailable,          ///< no such device on this machine
   compile_failed,       ///< the kernel's text was refused; `log` holds the compiler's words
   execution_failed,     ///< a dispatch failed while it ran
+  timeout,              ///< a dispatch ran past its time limit and was cancelled
+  check_failed,         ///< checked mode found mistakes in a kernel
   bad_file,             ///< a file's contents are malformed
   internal,             ///< a bug in Norite
 };
@@ -53,19 +55,19 @@ using Result = tl::expected<T, Error>;
 #define NORITE_CONCAT(a, b) NORITE_CONCAT_INNER(a, b)
 
 /// Evaluates a Result<void> (or drops the value of a Result<T>) and returns its error upward.
-#define NORITE_TRY(expression)                                              \
-  do {                                                                      \
-    if (auto norite_result = (expression); !norite_result.has_value()) {    \
+#define NORITE_TRY(expression)                                                    \
+  do {                                                                            \
+    if (auto norite_result = (expression); !norite_result.has_value()) {          \
       return ::tl::unexpected<::norite::Error>(std::move(norite_result).error()); \
-    }                                                                       \
+    }                                                                             \
   } while (false)
 
 /// `NORITE_TRY_ASSIGN(auto x, device.empty(...));` declares x or returns the error upward.
 #define NORITE_TRY_ASSIGN(declaration, expression) \
   NORITE_TRY_ASSIGN_INNER(NORITE_CONCAT(norite_result_, __LINE__), declaration, expression)
-#define NORITE_TRY_ASSIGN_INNER(result, declaration, expression)           \
-  auto result = (expression);                                              \
-  if (!result.has_value()) {                                               \
-    return ::tl::unexpected<::norite::Error>(std::move(result).error());   \
-  }                                                                        \
+#define NORITE_TRY_ASSIGN_INNER(result, declaration, expression)         \
+  auto result = (expression);                                            \
+  if (!result.has_value()) {                                             \
+    return ::tl::unexpected<::norite::Error>(std::move(result).error()); \
+  }                                                                      \
   declaration = *std::move(result)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <norite/error.hpp>
+#include <norite/kernel_text.hpp>
 #include <norite/native_kernel.hpp>
 
 #include <map>
@@ -14,15 +15,14 @@ namespace norite {
 namespace core {
 class Backend;
 class PipelineState;
+struct KernelSource;
 }  // namespace core
-
-/// Macros that a kernel's text is compiled with; the order of writing does not matter.
-using Specialisation = std::map<std::string, std::string, std::less<>>;
 
 /// Which kernel, in which form. A struct rather than a glued string, so that no two ever collide.
 struct KernelId {
   std::string name;                    ///< as registered
   Specialisation specialisation = {};  ///< empty for native kernels
+  FunctionConstants constants = {};    ///< empty for native kernels
 
   friend auto operator<=>(const KernelId&, const KernelId&) = default;
 };
@@ -57,9 +57,12 @@ class NORITE_API KernelRegistry {
   KernelRegistry(const KernelRegistry&) = delete;
   KernelRegistry& operator=(const KernelRegistry&) = delete;
 
-  /// Registers a kernel's text (Metal Shading Language); `name` is its entry point. Nothing is
-  /// compiled yet. Errors: already_exists, invalid_argument (empty name or text).
-  [[nodiscard]] Result<void> register_source(std::string name, std::string text);
+  /// Registers a kernel's text (Metal Shading Language); `name` is its entry point, unless the
+  /// text names another. Nothing is compiled yet. Errors: already_exists, invalid_argument (empty name or text).
+  ///
+  /// Arguments of a dispatch are matched by position: the one at position n is [[buffer(n)]].
+  [[nodiscard]] Result<void> register_source(std::string name, KernelText source);
+  [[nodiscard]] Result<void> register_source(core::KernelSource source);
   /// Registers a kernel written in C++, for devices that run host code. Errors: already_exists,
   /// invalid_argument (no name, no function), unsupported (the device runs no host code).
   [[nodiscard]] Result<void> register_native(NativeKernel kernel);
@@ -69,6 +72,9 @@ class NORITE_API KernelRegistry {
   [[nodiscard]] Result<Pipeline> get_pipeline(const KernelId& id);
 
   [[nodiscard]] bool contains(std::string_view name) const;
+  /// The pipeline of a kernel that is host code, and so needs neither a form nor a grid; an empty
+  /// one for text and for unknown names.
+  [[nodiscard]] Pipeline native_pipeline(std::string_view name) const;
   /// Every registered name, sorted.
   [[nodiscard]] std::vector<std::string> names() const;
   /// How many kernels and specialisations were given to the compiler so far.

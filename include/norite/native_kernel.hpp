@@ -6,6 +6,7 @@
 #include <norite/error.hpp>
 #include <norite/view.hpp>
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -20,6 +21,7 @@ enum class Access : uint8_t {
   write,
   read_write,
   bytes,  ///< not memory: a small block of constants, copied when the dispatch is recorded
+  none,   ///< the kernel takes nothing at this position
 };
 
 /// What a kernel takes at one position.
@@ -27,19 +29,37 @@ struct Parameter {
   std::string name;
   Access access = Access::read;
   bool optional = false;  ///< may be left unbound
+  /// Constants may stand for the memory that is read, as Metal's setBytes has it.
+  bool constants_allowed = false;
+  int64_t min_bytes = 0;  ///< what a reference names, or one element of a pointer
 };
 
 /// How many groups of how many threads. Native kernels divide their work themselves and ignore it.
 struct Grid {
   std::array<int64_t, 3> groups = {1, 1, 1};
-  std::array<int64_t, 3> threads = {1, 1, 1};
+  std::array<int64_t, 3> threads = {1, 1, 1};  ///< of a group
+  /// Threads of the whole grid where they are no whole number of groups: the groups at the edges
+  /// are smaller then. Zeros mean groups times threads.
+  std::array<int64_t, 3> total = {0, 0, 0};
+  /// Bytes of each [[threadgroup(n)]] argument of a kernel's text.
+  std::vector<int64_t> threadgroup_memory = {};
+
+  /// As many groups as it takes to have `total` threads.
+  [[nodiscard]] static Grid of_threads(const std::array<int64_t, 3>& total,
+                                       const std::array<int64_t, 3>& threads) {
+    Grid grid{.threads = threads, .total = total};
+    for (size_t axis = 0; axis < 3; ++axis) {
+      if (threads[axis] > 0) grid.groups[axis] = (total[axis] - 1) / threads[axis] + 1;
+    }
+    return grid;
+  }
 };
 
 /// A value bound to one position of a dispatch: a view, constants, or nothing.
 class NORITE_API Argument {
  public:
   Argument() = default;
-  Argument(const View& view) : view_(view) {}      // NOLINT: views are arguments
+  Argument(const View& view) : view_(view) {}        // NOLINT: views are arguments
   Argument(const Buffer& buffer) : view_(buffer) {}  // NOLINT
   /// Constants: any struct of plain data.
   template <class T>

@@ -22,6 +22,9 @@ struct HeadStrides {
   int64_t token, head;
 };
 
+/// Bits of the largest pair: a head has at most 1024 elements.
+enum { kFrequencyPowers = 9 };
+
 /// Angle of pair i at position p: p * theta^(-2i / frequency_dim) / freq_factors[i].
 struct RopeAngleParams {
   int64_t first_position;
@@ -32,6 +35,9 @@ struct RopeAngleParams {
   uint32_t source;            // RopeAngles
   uint32_t signed_positions;  // i32 rather than u32
   uint32_t negate;            // rotate backward
+  /// theta^(-2^(k + 1) / frequency_dim), each as the sum of two floats, for kernels without double:
+  /// the frequency of pair i is the product of those where bit k of i is set.
+  float power_high[kFrequencyPowers], power_low[kFrequencyPowers];
 };
 
 /// fused_head_norm_rope; rope and rope_backward with normalise = 0.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command_line.hpp"
 
+#include "cli/kernel_command_line.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 
@@ -11,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <optional>
 
 namespace norite::cli {
 namespace {
@@ -26,6 +28,7 @@ Examples:
   norite verify --reference ops.safetensors   results of another program, from a file
   norite bench --filter backward --json       measurements, for another program to read
   norite ops --markdown                       the support table of the documentation
+  norite kernel check scale.metal             a kernel of your own; see 'norite kernel'
 
 Environment:
   NORITE_DEVICE        the device where --device is not given
@@ -35,10 +38,10 @@ Environment:
 
 Exit codes:
   0   fine
-  1   a check failed
+  1   a check failed, or a kernel while it ran
   2   the command line is wrong
   3   no such device, or not supported on it
-  4   the input file is bad
+  4   the input file is bad, or a kernel does not compile
   70  an error inside Norite)";
 
 constexpr const char* kDemo =
@@ -63,6 +66,7 @@ Examples:
   norite verify                                 all of them, in a few seconds
   norite verify -v --filter 'in_place'          one line for each case that runs in place
   NORITE_CPU_TARGET=SSE4 norite verify          on another SIMD level
+  norite verify --device cpu --kernels msl      the kernels that GPUs run, executed on the CPU
   norite verify --json --reference ops.safetensors)";
 
 constexpr const char* kBench =
@@ -112,11 +116,11 @@ class CommandLine {
       const std::string verb = parsed_verb();
       return report_usage(fmt::format("{}\nSee 'norite{} --help'.", error.what(), verb));
     }
-    if (chosen_ == nullptr) {
+    if (!chosen_) {
       fmt::print("{}", app_.help());
       return ExitCode::ok;
     }
-    return chosen_(options_);
+    return chosen_();
   }
 
  private:
@@ -133,6 +137,11 @@ class CommandLine {
     verify_verb->footer(kVerifyFooter);
     verify_verb->add_option("--reference", options_.reference, "Check the cases of this file")
         ->type_name("FILE");
+    verify_verb->add_option("--kernels", options_.kernels, "native (default), or msl: kernel text")
+        ->check(CLI::IsMember({"native", "msl"}).description(""))
+        ->type_name("FORM");
+    verify_verb->add_flag("--checked", options_.checked,
+                          "Run kernel text checked, with --kernels msl");
     verify_verb->add_flag("--large", options_.large, "Also a case beyond 2^31 elements");
     verify_verb->add_flag("-v,--verbose", options_.verbose, "List every case");
 
@@ -142,6 +151,8 @@ class CommandLine {
     bench_verb->add_option("--min-time", options_.min_time_s, "Time for each case, default 0.4")
         ->check(CLI::Range(0.0, 3600.0).description(""))
         ->type_name("SECONDS");
+
+    kernel_.emplace(app_, chosen_);
   }
 
   CLI::App* add_verb(const std::string& name, Verb verb, const std::string& summary,
@@ -155,7 +166,7 @@ class CommandLine {
         ->check(CLI::Range(1, 1024).description(""))
         ->type_name("N");
     sub->set_version_flag("--version", version_text, "Print version, compiler and SIMD levels");
-    sub->callback([this, verb] { chosen_ = verb; });
+    sub->callback([this, verb] { chosen_ = [this, verb] { return verb(options_); }; });
     // The list of verbs shows the summary; a verb's own help says more.
     sub->preparse_callback([sub, description](size_t) { sub->description(description); });
     return sub;
@@ -166,15 +177,20 @@ class CommandLine {
         ->type_name("TEXT");
   }
 
-  /// " verify" where the arguments got as far as naming a verb.
+  /// " kernel run" where the arguments got as far as naming a verb.
   std::string parsed_verb() const {
-    const auto verbs = app_.get_subcommands();
-    return verbs.empty() ? std::string() : " " + verbs.front()->get_name();
+    std::string names;
+    for (auto verbs = app_.get_subcommands(); !verbs.empty();
+         verbs = verbs.front()->get_subcommands()) {
+      names += " " + verbs.front()->get_name();
+    }
+    return names;
   }
 
   CLI::App app_{kDescription, "norite"};
   Options options_;
-  Verb chosen_ = nullptr;
+  std::function<ExitCode()> chosen_;
+  std::optional<KernelCommandLine> kernel_;  // made last, to be listed last
 };
 
 }  // namespace

@@ -18,11 +18,14 @@ ExitCode exit_code_of(Code code) {
       return ExitCode::no_device;
     case Code::not_found:
     case Code::bad_file:
+    case Code::compile_failed:
       return ExitCode::bad_file;
+    case Code::execution_failed:
+    case Code::timeout:
+    case Code::check_failed:
+      return ExitCode::check_failed;
     case Code::already_exists:
     case Code::failed_precondition:
-    case Code::compile_failed:
-    case Code::execution_failed:
     case Code::internal:
       return ExitCode::internal;
   }
@@ -37,7 +40,9 @@ void print_error(std::string_view message) {
 
 ExitCode report(const Error& error) {
   print_error(error.message);
-  if (!error.log.empty()) fmt::print(stderr, "{}\n", error.log);
+  if (!error.log.empty()) {
+    fmt::print(stderr, "{}{}", error.log, error.log.ends_with('\n') ? "" : "\n");
+  }
   return exit_code_of(error.code);
 }
 

@@ -5,8 +5,11 @@
 
 namespace norite::cli {
 
-Result<Device> open_device(const Options& options) {
-  NORITE_TRY_ASSIGN(Device device, Device::open(options.device, {.threads = options.threads}));
+Result<Device> open_device(const Options& options, DeviceOptions defaults) {
+  defaults.threads = options.threads;
+  if (options.kernels == "msl") defaults.builtins = BuiltinForm::text;
+  defaults.checked |= options.checked;
+  NORITE_TRY_ASSIGN(Device device, Device::open(options.device, defaults));
   if (device.info().computes) return device;
   return fail(Code::unsupported,
               fmt::format("device '{}' records work but computes nothing; 'norite devices' lists "

@@ -35,9 +35,9 @@ class Backend : public std::enable_shared_from_this<Backend> {
   [[nodiscard]] virtual NativeFunction native_builtin(std::string_view name) const = 0;
   /// Whether native kernels can run here at all.
   [[nodiscard]] virtual bool runs_native() const noexcept = 0;
-  /// Compiles kernel text. Called once for each kernel and specialisation.
+  /// Compiles kernel text in the form that `id` names. Called once for each id.
   [[nodiscard]] virtual Result<std::shared_ptr<const PipelineState>> compile(
-      const KernelSource& source, const Specialisation& specialisation) = 0;
+      const KernelSource& source, const KernelId& id) = 0;
 
   /// Runs the list after everything submitted before, and completes `completion` in the end.
   [[nodiscard]] virtual Result<void> submit(CommandList list,

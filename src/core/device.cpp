@@ -6,6 +6,7 @@
 #include "core/builtin_kernels.hpp"
 #include "core/device_state.hpp"
 #include "core/env.hpp"
+#include "core/kernel_files.hpp"
 
 namespace norite {
 
@@ -68,11 +69,24 @@ Result<std::shared_ptr<Backend>> open_backend(std::string_view id, const DeviceO
               fmt::format("device \"{}\" is not available, expected one of: {}", id, known_ids()));
 }
 
+// A built-in kernel's text lies in the file that has its name.
+std::optional<EmbeddedFile> find_kernel_file(const std::string& name) {
+  for (const EmbeddedFile& file : kernel_files()) {
+    if (file.path.ends_with("/" + name + ".metal")) return file;
+  }
+  return std::nullopt;
+}
+
+// Host code where the backend has it, else text. Backends that compute nothing take neither.
 Result<void> register_builtins(DeviceState& state) {
   for (const BuiltinKernel& kernel : builtin_kernels()) {
-    NativeFunction run = state.backend().native_builtin(kernel.name);
-    if (!run) continue;
-    NORITE_TRY(state.registry().register_native({kernel.name, kernel.parameters, std::move(run)}));
+    if (NativeFunction run = state.backend().native_builtin(kernel.name)) {
+      NORITE_TRY(
+          state.registry().register_native({kernel.name, kernel.parameters, std::move(run)}));
+    } else if (const auto file = find_kernel_file(kernel.name)) {
+      NORITE_TRY(state.registry().register_source(KernelSource{
+          kernel.name, KernelText(std::string(file->text), std::string(file->path)), true}));
+    }
   }
   return {};
 }

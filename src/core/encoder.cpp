@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/device_state.hpp"
+#include "core/dispatch_check.hpp"
 #include "core/hazards.hpp"
 #include "norite/device.hpp"
 
@@ -37,62 +38,6 @@ struct Encoder::Impl {
 };
 
 namespace {
-
-Result<void> check_argument(std::string_view label, const Parameter& parameter,
-                            const Argument& argument, const core::Backend& backend) {
-  if (!argument.bound()) {
-    if (parameter.optional) return {};
-    return fail(Code::invalid_argument,
-                fmt::format("{}: argument \"{}\" is not bound", label, parameter.name));
-  }
-  const bool wants_bytes = parameter.access == Access::bytes;
-  if (wants_bytes != !argument.constants().empty()) {
-    return fail(
-        Code::invalid_argument,
-        fmt::format("{}: argument \"{}\" is {}, expected {}", label, parameter.name,
-                    wants_bytes ? "a view" : "constants", wants_bytes ? "constants" : "a view"));
-  }
-  if (wants_bytes) return {};
-  if (&argument.view().buffer().storage()->backend() != &backend) {
-    return fail(Code::invalid_argument,
-                fmt::format("{}: argument \"{}\" is memory of another device than {}", label,
-                            parameter.name, backend.info().id));
-  }
-  if (parameter.access != Access::read && core::repeats_itself(argument.view())) {
-    return fail(Code::invalid_argument,
-                fmt::format("{}: argument \"{}\" is written, but its strides {} reach elements of "
-                            "shape {} more than once",
-                            label, parameter.name, to_string(argument.view().strides()),
-                            to_string(argument.view().shape())));
-  }
-  return {};
-}
-
-Result<void> check_arguments(std::string_view label, const Pipeline& pipeline,
-                             std::span<const Argument> arguments, const core::Backend& backend) {
-  const auto& parameters = pipeline.parameters();
-  if (arguments.size() > parameters.size()) {
-    return fail(Code::invalid_argument, fmt::format("{}: {} arguments, expected at most {}", label,
-                                                    arguments.size(), parameters.size()));
-  }
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const Argument argument = i < arguments.size() ? arguments[i] : Argument();
-    NORITE_TRY(check_argument(label, parameters[i], argument, backend));
-  }
-  return {};
-}
-
-Result<void> check_grid(std::string_view label, const Grid& grid) {
-  for (int axis = 0; axis < 3; ++axis) {
-    if (grid.groups[axis] < 1 || grid.threads[axis] < 1) {
-      return fail(Code::invalid_argument,
-                  fmt::format("{}: the grid has {} groups of {} threads along axis {}, expected "
-                              "at least one of each",
-                              label, grid.groups[axis], grid.threads[axis], axis));
-    }
-  }
-  return {};
-}
 
 core::Accesses accesses_of(const Pipeline& pipeline, std::span<const Argument> arguments) {
   core::Accesses accesses;
@@ -128,8 +73,8 @@ Result<void> Encoder::dispatch(const Pipeline& pipeline, std::span<const Argumen
                 fmt::format("dispatch: the pipeline {}",
                             pipeline ? "belongs to another device" : "is empty"));
   }
-  NORITE_TRY(check_arguments(label, pipeline, arguments, backend));
-  NORITE_TRY(check_grid(label, grid));
+  NORITE_TRY(core::check_arguments(label, pipeline, arguments, backend));
+  NORITE_TRY(core::check_grid(label, pipeline, grid, backend.info().limits));
 
   const core::Accesses accesses = accesses_of(pipeline, arguments);
   const bool barrier = impl_->hazards.add(accesses);

@@ -24,6 +24,24 @@ std::optional<std::string> device() { return read("NORITE_DEVICE"); }
 
 std::optional<std::string> cpu_target() { return read("NORITE_CPU_TARGET"); }
 
+std::optional<std::string> clang() { return read("NORITE_CLANG"); }
+
+std::optional<std::string> cache_folder() {
+  if (auto folder = read("NORITE_CACHE_DIR")) return folder;
+  if (const auto folder = read("XDG_CACHE_HOME")) return *folder + "/norite";
+  const auto home = read("HOME");
+  if (!home) return std::nullopt;
+#ifdef __APPLE__
+  return *home + "/Library/Caches/norite";
+#else
+  return *home + "/.cache/norite";
+#endif
+}
+
+std::string temporary_folder() { return read("TMPDIR").value_or("/tmp"); }
+
+std::string search_path() { return read("PATH").value_or("/usr/local/bin:/usr/bin:/bin"); }
+
 Result<std::optional<int>> num_threads() {
   const auto text = read("NORITE_NUM_THREADS");
   if (!text) return std::nullopt;

@@ -15,5 +15,14 @@ std::optional<std::string> device();
 Result<std::optional<int>> num_threads();
 /// NORITE_CPU_TARGET: the SIMD level of the CPU device.
 std::optional<std::string> cpu_target();
+/// NORITE_CLANG: the clang++ that compiles kernel text for the CPU, as a path or a name in PATH.
+std::optional<std::string> clang();
+/// NORITE_CACHE_DIR, else the folder `norite` in the user's cache folder; nothing where no home is
+/// known.
+std::optional<std::string> cache_folder();
+/// TMPDIR, else /tmp.
+std::string temporary_folder();
+/// PATH, else where a system keeps its programs.
+std::string search_path();
 
 }  // namespace norite::core::env

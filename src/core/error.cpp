@@ -23,6 +23,10 @@ std::string_view name(Code code) noexcept {
       return "compile_failed";
     case Code::execution_failed:
       return "execution_failed";
+    case Code::timeout:
+      return "timeout";
+    case Code::check_failed:
+      return "check_failed";
     case Code::bad_file:
       return "bad_file";
     case Code::internal:

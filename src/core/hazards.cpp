@@ -25,7 +25,8 @@ bool HazardTracker::conflicts(const Accesses& accesses) const {
   }
   for (const Footprint& write : accesses.writes) {
     const Accesses* before = earlier(write);
-    if (before != nullptr && (meets_any(write, before->writes) || meets_any(write, before->reads))) {
+    if (before != nullptr &&
+        (meets_any(write, before->writes) || meets_any(write, before->reads))) {
       return true;
     }
   }

@@ -51,12 +51,18 @@ KernelRegistry::KernelRegistry(std::shared_ptr<core::Backend> backend)
 
 KernelRegistry::~KernelRegistry() = default;
 
-Result<void> KernelRegistry::register_source(std::string name, std::string text) {
-  if (text.empty()) {
-    return fail(Code::invalid_argument, fmt::format("registry: kernel \"{}\" has no text", name));
+Result<void> KernelRegistry::register_source(std::string name, KernelText source) {
+  return register_source(core::KernelSource{std::move(name), std::move(source)});
+}
+
+Result<void> KernelRegistry::register_source(core::KernelSource source) {
+  if (source.text.text.empty()) {
+    return fail(Code::invalid_argument,
+                fmt::format("registry: kernel \"{}\" has no text", source.name));
   }
-  auto source = std::make_shared<const core::KernelSource>(name, std::move(text));
-  return impl_->add(std::move(name), std::move(source));
+  std::string name = source.name;
+  if (source.text.file.empty()) source.text.file = source.entry() + ".metal";
+  return impl_->add(std::move(name), std::make_shared<const core::KernelSource>(std::move(source)));
 }
 
 Result<void> KernelRegistry::register_native(NativeKernel kernel) {
@@ -83,7 +89,7 @@ Result<Pipeline> KernelRegistry::get_pipeline(const KernelId& id) {
                                              impl_->backend->info().id));
   }
   if (const auto* native = std::get_if<Pipeline>(&entry->second)) {
-    if (id.specialisation.empty()) return *native;
+    if (id.specialisation.empty() && id.constants.empty()) return *native;
     return fail(Code::invalid_argument,
                 fmt::format("registry: native kernel \"{}\" takes no specialisation", id.name));
   }
@@ -97,7 +103,7 @@ Result<Pipeline> KernelRegistry::get_pipeline(const KernelId& id) {
   std::promise<Impl::Compiled> promise;
   impl_->compiled.emplace(id, promise.get_future().share());
   lock.unlock();
-  auto state = impl_->backend->compile(*source, id.specialisation);
+  auto state = impl_->backend->compile(*source, id);
   Impl::Compiled result = state.map([](auto& made) { return Pipeline(std::move(made)); });
   promise.set_value(result);
   return result;
@@ -106,6 +112,14 @@ Result<Pipeline> KernelRegistry::get_pipeline(const KernelId& id) {
 bool KernelRegistry::contains(std::string_view name) const {
   const std::scoped_lock lock(impl_->mutex);
   return impl_->entries.contains(name);
+}
+
+Pipeline KernelRegistry::native_pipeline(std::string_view name) const {
+  const std::scoped_lock lock(impl_->mutex);
+  const auto entry = impl_->entries.find(name);
+  const auto* native =
+      entry == impl_->entries.end() ? nullptr : std::get_if<Pipeline>(&entry->second);
+  return native == nullptr ? Pipeline() : *native;
 }
 
 std::vector<std::string> KernelRegistry::names() const {

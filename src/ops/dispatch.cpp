@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "ops/dispatch.hpp"
 
-#include "norite/device.hpp"
-
 namespace norite::ops {
 
-Result<void> dispatch(Encoder& encoder, std::string_view operation, std::string_view kernel,
-                      std::span<const Argument> arguments) {
+Result<void> dispatch_text(Encoder& encoder, std::string_view operation, const Plan& plan,
+                           std::span<const Argument> arguments) {
+  KernelRegistry& registry = encoder.device().registry();
   NORITE_TRY_ASSIGN(const Pipeline pipeline,
-                    encoder.device().registry().get_pipeline({.name = std::string(kernel)}));
-  return encoder.dispatch(pipeline, arguments, {}, operation);
+                    registry.get_pipeline({.name = plan.kernel, .specialisation = plan.macros}));
+  return encoder.dispatch(pipeline, arguments, plan.grid, operation);
 }
 
 }  // namespace norite::ops

@@ -4,12 +4,26 @@
 #include <span>
 #include <string_view>
 
+#include "norite/device.hpp"
 #include "norite/encoder.hpp"
+#include "ops/plan.hpp"
 
 namespace norite::ops {
 
-/// Records the built-in kernel `kernel` under the operation's name.
-Result<void> dispatch(Encoder& encoder, std::string_view operation, std::string_view kernel,
-                      std::span<const Argument> arguments);
+/// Records a kernel's text in the form that the plan says.
+[[nodiscard]] Result<void> dispatch_text(Encoder& encoder, std::string_view operation,
+                                         const Plan& plan, std::span<const Argument> arguments);
+
+/// Records the built-in kernel `kernel` under the operation's name: host code where the device has
+/// it, else text in the form that `plan()` chooses.
+template <class MakePlan>
+[[nodiscard]] Result<void> dispatch(Encoder& encoder, std::string_view operation,
+                                    std::string_view kernel, std::span<const Argument> arguments,
+                                    const MakePlan& plan) {
+  if (const Pipeline native = encoder.device().registry().native_pipeline(kernel)) {
+    return encoder.dispatch(native, arguments, {}, operation);
+  }
+  return dispatch_text(encoder, operation, plan(), arguments);
+}
 
 }  // namespace norite::ops

@@ -6,7 +6,7 @@ set(max_lines 600)
 
 # Headers of other projects that only some layers may use. Anything else in angle brackets is the
 # standard library's or the system's, free for all.
-set(foreign "(hwy|tbb|oneapi|fmt|nlohmann|CLI|tl|gtest|rapidcheck)/.*")
+set(foreign "(hwy|tbb|oneapi|fmt|nlohmann|CLI|tl|gtest|rapidcheck|boost)/.*|xxhash[.]h")
 
 # may_include(path header...): what files under `path` may include of this project and of others, as
 # regular expressions. The first path that a file lies under counts.
@@ -24,12 +24,16 @@ set(params [a-z]+/params[.]h common/[a-z]+[.]h)
 may_include(include/norite/norite.hpp ${api})
 may_include(include/norite/ops ${api})
 may_include(include/norite ${core_api} tl/expected[.]hpp)
-may_include(kernels ${params})
+may_include(kernels ${params} [a-z]+/[a-z_]+[.]h)
 may_include(src/core ${core_api} core/.* fmt/.*)
 may_include(src/ops ${api} core/.* ops/.* ${params} fmt/.*)
+may_include(src/msl/shim shim/.*)
+may_include(src/msl ${core_api} core/.* msl/.* fmt/.* boost/wave.*)
+may_include(src/backends/cpu/msl
+            ${core_api} core/.* msl/.* backends/cpu/.* fmt/.* boost/context/.* xxhash[.]h)
 may_include(src/backends/cpu
             ${core_api} core/.* backends/cpu/.* ${params} hwy/.* oneapi/tbb/.* fmt/.*)
-may_include(src/backends/null ${core_api} core/.* backends/null/.* fmt/.*)
+may_include(src/backends/null ${core_api} core/.* msl/.* backends/null/.* fmt/.*)
 may_include(src/backends/all.cpp core/.* backends/.*)
 may_include(src/io ${core_api} io/.* fmt/.* nlohmann/.*)
 may_include(src/cases ${api} cases/.* fmt/.* nlohmann/.*)

@@ -25,7 +25,7 @@ class FakeBackend : public core::Backend {
   NativeFunction native_builtin(std::string_view) const override { return {}; }
   bool runs_native() const noexcept override { return false; }
   Result<std::shared_ptr<const core::PipelineState>> compile(const core::KernelSource&,
-                                                             const Specialisation&) override {
+                                                             const KernelId&) override {
     return refused();
   }
   Result<void> submit(core::CommandList, std::shared_ptr<core::Completion>) override {

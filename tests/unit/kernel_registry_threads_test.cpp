@@ -19,14 +19,14 @@ using test::together;
 class SlowCompiler final : public test::FakeBackend {
  public:
   Result<std::shared_ptr<const core::PipelineState>> compile(const core::KernelSource& source,
-                                                             const Specialisation&) override {
+                                                             const KernelId&) override {
     ++compilations;
     for (int now = ++running, most = most_at_once; now > most;) {
       if (most_at_once.compare_exchange_weak(most, now)) break;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     --running;
-    if (source.text == "broken") return fail(Code::compile_failed, "broken", "the log");
+    if (source.text.text == "broken") return fail(Code::compile_failed, "broken", "the log");
     return std::make_shared<const core::PipelineState>(shared_from_this(), source.name,
                                                        std::vector<Parameter>());
   }

@@ -8,10 +8,13 @@
 #include <array>
 #include <cstring>
 #include <fstream>
+#include <mutex>
+#include <optional>
 
 #include "backends/cpu/executor.hpp"
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/memory.hpp"
+#include "backends/cpu/msl/text_kernel.hpp"
 #include "backends/cpu/queue.hpp"
 #include "core/env.hpp"
 
@@ -61,8 +64,8 @@ DeviceInfo describe(int threads, const SimdLevel& level) {
 
 class CpuBackend final : public core::Backend {
  public:
-  CpuBackend(int threads, const SimdLevel& level)
-      : info_(describe(threads, level)), level_(level), executor_(threads) {}
+  CpuBackend(int threads, const SimdLevel& level, const DeviceOptions& options)
+      : info_(describe(threads, level)), level_(level), options_(options), executor_(threads) {}
 
   [[nodiscard]] const DeviceInfo& info() const noexcept override { return info_; }
 
@@ -87,6 +90,7 @@ class CpuBackend final : public core::Backend {
   }
 
   [[nodiscard]] NativeFunction native_builtin(std::string_view name) const override {
+    if (options_.builtins == BuiltinForm::text) return {};
     for (const KernelRow& row : kKernels) {
       if (row.name == name) return row.select(level_);
     }
@@ -95,12 +99,9 @@ class CpuBackend final : public core::Backend {
   [[nodiscard]] bool runs_native() const noexcept override { return true; }
 
   Result<std::shared_ptr<const core::PipelineState>> compile(const core::KernelSource& source,
-                                                             const Specialisation&) override {
-    return fail(
-        Code::unsupported,
-        fmt::format("cpu: kernel \"{}\" is kernel text, which this build cannot compile for "
-                    "the CPU; register it with register_native",
-                    source.name));
+                                                             const KernelId& id) override {
+    NORITE_TRY_ASSIGN(const msl::ObjectCache* const cache, object_cache());
+    return msl::compile_text(shared_from_this(), *cache, source, id, options_);
   }
 
   Result<void> submit(core::CommandList list,
@@ -138,8 +139,21 @@ class CpuBackend final : public core::Backend {
     return queue_.running_here() || executor_.running_here();
   }
 
+  // Opened when the first kernel text is compiled: most programs never do.
+  Result<const msl::ObjectCache*> object_cache() {
+    const std::scoped_lock lock(cache_mutex_);
+    if (!cache_) {
+      NORITE_TRY_ASSIGN(auto opened, msl::ObjectCache::open());
+      cache_.emplace(std::move(opened));
+    }
+    return &*cache_;
+  }
+
   DeviceInfo info_;
   SimdLevel level_;
+  DeviceOptions options_;
+  std::mutex cache_mutex_;
+  std::optional<msl::ObjectCache> cache_;
   Executor executor_;
   Queue queue_;
 };
@@ -171,7 +185,7 @@ std::vector<DeviceInfo> list() {
 Result<std::shared_ptr<core::Backend>> open(int, const DeviceOptions& options) {
   NORITE_TRY_ASSIGN(const int threads, choose_threads(options));
   NORITE_TRY_ASSIGN(const SimdLevel level, choose_level(options));
-  return std::make_shared<CpuBackend>(threads, level);
+  return std::make_shared<CpuBackend>(threads, level, options);
 }
 
 }  // namespace norite::cpu

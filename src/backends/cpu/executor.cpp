@@ -72,7 +72,9 @@ Result<void> run_command(const core::Command& command, const Executor& executor)
     const Running mark(executor);
     const Call call(command, executor);
     Result<void> result = command.pipeline.state()->native()(call);
-    if (result) return result;
+    // Kernel text names itself; an operation's name says more only where it is another.
+    const auto named = fmt::format("kernel \"{}\": ", command.label);
+    if (result || result.error().message.starts_with(named)) return result;
     return fail(result.error().code, fmt::format("{}: {}", command.label, result.error().message),
                 result.error().log);
   } catch (const std::exception& error) {  // user kernels and allocation may throw

@@ -8,6 +8,9 @@
 #include <memory>
 #include <new>
 
+#include "msl/parameters.hpp"
+#include "msl/source.hpp"
+
 namespace norite::null {
 
 namespace {
@@ -66,15 +69,16 @@ class NullBackend final : public core::Backend {
   }
   [[nodiscard]] bool runs_native() const noexcept override { return true; }
 
-  // There is no compiler here; text with an #error directive fails as it would in any other.
+  // Text is read, so that dispatches are checked against it, but not compiled.
   Result<std::shared_ptr<const core::PipelineState>> compile(const core::KernelSource& source,
-                                                             const Specialisation&) override {
-    if (source.text.find("#error") != std::string::npos) {
-      return fail(Code::compile_failed,
-                  fmt::format("null: kernel \"{}\" has an #error", source.name), source.text);
-    }
-    return std::make_shared<const core::PipelineState>(shared_from_this(), source.name,
-                                                       std::vector<Parameter>());
+                                                             const KernelId& id) override {
+    NORITE_TRY_ASSIGN(const msl::Module module,
+                      msl::parse(msl::source_of(source), id.specialisation));
+    NORITE_TRY_ASSIGN(const msl::Kernel* const kernel, msl::find_kernel(module, source.entry()));
+    NORITE_TRY_ASSIGN(const auto constants, msl::constant_values(module, id.constants));
+    return std::make_shared<const core::PipelineState>(
+        shared_from_this(), source.name, msl::pipeline_parameters(module, *kernel, constants),
+        NativeFunction(), msl::grid_rules(module, *kernel));
   }
 
   Result<void> submit(core::CommandList list,

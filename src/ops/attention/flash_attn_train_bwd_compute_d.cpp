@@ -4,6 +4,7 @@
 #include <array>
 
 #include "attention/params.h"
+#include "ops/attention/compute_d_plan.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/rows.hpp"
 
@@ -28,7 +29,8 @@ Result<void> flash_attn_train_bwd_compute_d(Encoder& encoder, const FlashAttnTra
   arguments[kComputeDDo] = op.d_o;
   arguments[kComputeDOut] = op.d;
   arguments[kComputeDParams] = Argument::bytes(params);
-  return dispatch(encoder, kName, kName, arguments);
+  return dispatch(encoder, kName, kName, arguments,
+                  [&] { return plan_compute_d(params, arguments); });
 }
 
 }  // namespace norite::ops

@@ -7,6 +7,7 @@
 #include "ops/check.hpp"
 #include "ops/dispatch.hpp"
 #include "ops/norm/rms_norm_family.hpp"
+#include "ops/norm/rms_norm_plan.hpp"
 #include "ops/norm/weight_gradient.hpp"
 #include "ops/rows.hpp"
 
@@ -65,7 +66,8 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
   arguments[kRmsNormBackwardDx] = op.dx;
   arguments[kRmsNormBackwardDwPartial] = partials;
   arguments[kRmsNormBackwardParams] = Argument::bytes(params);
-  NORITE_TRY(dispatch(encoder, operation, "rms_norm_backward", arguments));
+  NORITE_TRY(dispatch(encoder, operation, "rms_norm_backward", arguments,
+                      [&] { return plan_rms_norm_backward(params, arguments); }));
   if (op.dw) return encode_sum_partials(encoder, operation, partials, op.dw);
   return {};
 }

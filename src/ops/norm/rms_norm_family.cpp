@@ -5,6 +5,7 @@
 
 #include "ops/check.hpp"
 #include "ops/dispatch.hpp"
+#include "ops/norm/rms_norm_plan.hpp"
 #include "ops/rows.hpp"
 
 namespace norite::ops {
@@ -53,7 +54,8 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
   arguments[kRmsNormY] = op.y;
   arguments[kRmsNormRmsInv] = op.rms_inv;
   arguments[kRmsNormParams] = Argument::bytes(params);
-  return dispatch(encoder, operation, "rms_norm", arguments);
+  return dispatch(encoder, operation, "rms_norm", arguments,
+                  [&] { return plan_rms_norm(params, arguments); });
 }
 
 }  // namespace norite::ops

@@ -9,6 +9,7 @@
 #include "norite/device.hpp"
 #include "norm/params.h"
 #include "ops/dispatch.hpp"
+#include "ops/norm/rms_norm_plan.hpp"
 
 namespace norite::ops {
 
@@ -30,7 +31,8 @@ Result<void> encode_sum_partials(Encoder& encoder, std::string_view operation, c
   arguments[kSumPartialsIn] = partials;
   arguments[kSumPartialsOut] = dw;
   arguments[kSumPartialsParams] = Argument::bytes(params);
-  return dispatch(encoder, operation, "sum_partials", arguments);
+  return dispatch(encoder, operation, "sum_partials", arguments,
+                  [&] { return plan_sum_partials(params, arguments); });
 }
 
 }  // namespace norite::ops

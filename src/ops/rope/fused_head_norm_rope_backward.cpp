@@ -7,6 +7,7 @@
 #include "ops/dispatch.hpp"
 #include "ops/norm/rms_norm_family.hpp"
 #include "ops/norm/weight_gradient.hpp"
+#include "ops/rope/head_norm_rope_plan.hpp"
 #include "ops/rope/heads.hpp"
 
 namespace norite::ops {
@@ -73,7 +74,8 @@ Result<void> fused_head_norm_rope_backward(Encoder& encoder, const FusedHeadNorm
   arguments[kHeadNormRopeBackwardDx] = op.dx;
   arguments[kHeadNormRopeBackwardDwPartial] = partials;
   arguments[kHeadNormRopeBackwardParams] = Argument::bytes(params);
-  NORITE_TRY(dispatch(encoder, kName, "fused_head_norm_rope_backward", arguments));
+  NORITE_TRY(dispatch(encoder, kName, "fused_head_norm_rope_backward", arguments,
+                      [&] { return plan_head_norm_rope_backward(params, arguments); }));
   if (op.dw) return encode_sum_partials(encoder, kName, partials, op.dw);
   return {};
 }

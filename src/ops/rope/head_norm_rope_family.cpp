@@ -5,6 +5,7 @@
 
 #include "ops/dispatch.hpp"
 #include "ops/norm/rms_norm_family.hpp"
+#include "ops/rope/head_norm_rope_plan.hpp"
 #include "ops/rope/heads.hpp"
 
 namespace norite::ops {
@@ -54,7 +55,8 @@ Result<void> encode_head_norm_rope_family(Encoder& encoder, std::string_view ope
   arguments[kHeadNormRopeY] = op.y;
   arguments[kHeadNormRopeCopy] = op.copy;
   arguments[kHeadNormRopeParams] = Argument::bytes(params);
-  return dispatch(encoder, operation, "fused_head_norm_rope", arguments);
+  return dispatch(encoder, operation, "fused_head_norm_rope", arguments,
+                  [&] { return plan_head_norm_rope(params, arguments); });
 }
 
 }  // namespace norite::ops

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "ops/rope/head_norm_rope_plan.hpp"
+
 namespace norite::ops {
 
 namespace {
@@ -96,6 +98,7 @@ Result<RopeAngleParams> check_angles(const Check& check, const RopeAngles& angle
     params.source = kAnglesSequential;
     params.first_position = angles.first_position;
   }
+  set_frequency_powers(params);
   return params;
 }
 

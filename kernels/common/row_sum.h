@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Sums over the THREADS_PER_ROW threads of a row, where a group works on ROWS_PER_GROUP rows at
+// once. Their shape follows from THREADS_PER_ROW alone: a row's neighbours do not change its bits.
+#pragma once
+
+#include "common/lane_sum.h"
+
+#if THREADS_PER_ROW > SIMD_WIDTH
+#define SIMDGROUPS_PER_ROW (THREADS_PER_ROW / SIMD_WIDTH)
+#else
+#define SIMDGROUPS_PER_ROW 1
+#endif
+
+/// Places for what SIMD-groups tell each other.
+#define EXCHANGE_SIZE (SIMDGROUPS_PER_ROW * ROWS_PER_GROUP)
+
+/// The sum over a row's threads; every one of them gets it. `index` counts the group's threads, a
+/// row's lie side by side. Between two uses of `exchange` there must be a barrier: long rows have
+/// one in here, short rows stay within a SIMD-group and need neither.
+template <typename T>
+METAL_FUNC T row_sum(T value, threadgroup T* exchange, uint index) {
+#if SIMDGROUPS_PER_ROW == 1
+  return lane_sum<THREADS_PER_ROW>(value);
+#else
+  const uint simdgroup = index / SIMD_WIDTH, lane = index % SIMD_WIDTH;
+  value = lane_sum<SIMD_WIDTH>(value);
+  if (lane == 0) exchange[simdgroup] = value;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  const uint first = simdgroup / SIMDGROUPS_PER_ROW * SIMDGROUPS_PER_ROW;
+  return lane_sum<SIMDGROUPS_PER_ROW>(exchange[first + lane % SIMDGROUPS_PER_ROW]);
+#endif
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// rms_norm, rms_norm_mul and residual_rms_norm:
+//
+//   s = x + residual, rounded to the dtype of x and written to sum; or just x
+//   r = 1 / sqrt(mean(s^2) + eps)
+//   y = s * r * weight * scale, rounded once
+//
+// A group takes ROWS_PER_GROUP rows, and THREADS_PER_ROW threads share a row. A row that fits one
+// tile stays in registers between its sum of squares and its output, so that every operand crosses
+// the memory bus once: 2 * dim elements a row, 3 with scale, 4 with residual. A longer row (LOOPED)
+// is read a second time, mostly from the cache. Weights are the same for all rows and stay in the
+// cache; all that multiplies s is requested before the row's threads wait for each other.
+
+#include "common/row_index.h"
+#include "common/row_sum.h"
+#include "common/tile.h"
+#include "norm/params.h"
+#include "norm/weight.h"
+
+[[kernel, max_total_threads_per_threadgroup(THREADS_PER_ROW * ROWS_PER_GROUP)]]
+void rms_norm(
+    device const X_TYPE* x [[buffer(kRmsNormX)]],
+#if HAS_WEIGHT
+    device const WEIGHT_TYPE* weight [[buffer(kRmsNormWeight)]],
+#endif
+#if HAS_RESIDUAL
+    device const X_TYPE* residual [[buffer(kRmsNormResidual)]],
+    device X_TYPE* sum [[buffer(kRmsNormSum)]],
+#endif
+#if HAS_SCALE
+    device const X_TYPE* scale [[buffer(kRmsNormScale)]],
+#endif
+#if HAS_Y
+    device X_TYPE* y [[buffer(kRmsNormY)]],
+#endif
+#if HAS_RMS_INV
+    device float* rms_inv [[buffer(kRmsNormRmsInv)]],
+#endif
+    constant RmsNormParams& params [[buffer(kRmsNormParams)]],
+    uint group [[threadgroup_position_in_grid]],
+    uint index [[thread_index_in_threadgroup]]) {
+#if !HAS_WEIGHT
+  device const WEIGHT_TYPE* weight = nullptr;
+#endif
+#if !HAS_RESIDUAL
+  device const X_TYPE* residual = nullptr;
+  device X_TYPE* sum = nullptr;
+#endif
+#if !HAS_SCALE
+  device const X_TYPE* scale = nullptr;
+#endif
+#if !HAS_Y
+  device X_TYPE* y = nullptr;
+#endif
+#if !HAS_RMS_INV
+  device float* rms_inv = nullptr;
+#endif
+  threadgroup float exchange[EXCHANGE_SIZE];
+
+  const long row = long(group) * ROWS_PER_GROUP + index / THREADS_PER_ROW;
+  const RowIndex at = row_index(params.rows, row);
+  x += row_offset(at, params.x);
+  residual += row_offset(at, params.residual);
+  scale += row_offset(at, params.scale);
+  sum += row_offset(at, params.sum);
+  y += row_offset(at, params.y);
+  rms_inv += row_offset(at, params.rms_inv);
+
+  // Threads of a row past the last one have no columns: they only keep the others company.
+  const uint dim = row < row_count(params.rows) ? uint(params.dim) : 0;
+  const uint first = index % THREADS_PER_ROW * VECTOR_WIDTH;
+  const uint end = LOOPED ? dim : TILE_SIZE;
+
+  Tile<X_TYPE> s, addend, factor;
+  Tile<WEIGHT_TYPE> w;
+  if (HAS_WEIGHT && !LOOPED) w.load(weight, first, dim);
+  if (HAS_SCALE && !LOOPED) factor.load(scale, first, dim);
+  float squares = 0.0f;
+  for (uint tile = first; tile < end; tile += TILE_SIZE) {
+    s.load(x, tile, dim);
+    if (HAS_RESIDUAL) addend.load(residual, tile, dim);
+#pragma unroll
+    for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
+      const uint column = tile + v * PACK_STEP;
+      if (column >= dim) break;
+      if (HAS_RESIDUAL) {
+        s.packs[v].set(add(s.packs[v].floats(), addend.packs[v].floats()));
+        s.packs[v].store(sum + column);
+      }
+      // Of s as rounded: the norm of the sum has the bits that it would have on its own.
+      const PackFloats values = s.packs[v].floats();
+      squares = add_products(values, values, squares);
+    }
+  }
+
+  const float r = rms_inv_of(row_sum(squares, exchange, index), params.dim, params.eps);
+  if (HAS_RMS_INV && first == 0 && dim > 0) *rms_inv = r;
+  if (!HAS_Y) return;
+
+  for (uint tile = first; tile < end; tile += TILE_SIZE) {
+    if (LOOPED) s.load(HAS_RESIDUAL ? sum : x, tile, dim);
+    if (LOOPED && HAS_WEIGHT) w.load(weight, tile, dim);
+    if (LOOPED && HAS_SCALE) factor.load(scale, tile, dim);
+#pragma unroll
+    for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
+      const uint column = tile + v * PACK_STEP;
+      if (column >= dim) break;
+      PackFloats values = multiply(s.packs[v].floats(), splat<VECTOR_WIDTH>(r));
+      if (params.rounding == kRoundBeforeWeight) {
+        s.packs[v].set(values);
+        values = s.packs[v].floats();
+      }
+      if (HAS_WEIGHT) values = multiply(values, weight_factors(w.packs[v], params.weight_mode));
+      if (HAS_SCALE) values = multiply(values, factor.packs[v].floats());
+      store_floats(values, y + column);
+    }
+  }
+}

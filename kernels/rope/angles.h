@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Cosines and sines of the angles by which pairs rotate, without double.
+//
+// angle = position * theta^(-2i / frequency_dim) / freq_factors[i]. A float cannot hold such an
+// angle at long contexts: 131071 rad leaves 2^-7 for the fraction. So frequencies are sums of two
+// floats (46 bits), counted in turns; the whole turns of a product are dropped exactly, and only
+// the fraction is rounded. The error stays below 1e-6 rad up to position 2^24, and below 1e-4 up
+// to 2^32.
+#pragma once
+
+#include "common/pack.h"
+#include "rope/params.h"
+
+/// high + low, |low| <= ulp(high) / 2.
+struct TwoFloats {
+  float high, low;
+};
+
+METAL_FUNC TwoFloats multiply(TwoFloats a, TwoFloats b) {
+  const float product = a.high * b.high;
+  float error = fma(a.high, b.high, -product);
+  error = fma(a.high, b.low, fma(a.low, b.high, error));
+  TwoFloats result;
+  result.high = product + error;
+  result.low = error - (result.high - product);
+  return result;
+}
+
+METAL_FUNC TwoFloats divide(TwoFloats a, float b) {
+  TwoFloats result;
+  result.high = a.high / b;
+  // Nothing remains of a division by infinity, which stands for a pair that never turns.
+  result.low = result.high == 0.0f ? 0.0f : (fma(-result.high, b, a.high) + a.low) / b;
+  return result;
+}
+
+/// Turns from a position to the next, of kWidth neighbouring pairs.
+template <uint kWidth>
+struct Frequencies {
+  TwoFloats turns[kWidth];
+
+  void compute(constant RopeAngleParams& params, uint pair) {
+    TwoFloats frequency = {0.15915494f, 6.4206383e-09f};  // 1 / (2 pi)
+    for (uint k = 0; k < kFrequencyPowers; ++k) {
+      const TwoFloats power = {params.power_high[k], params.power_low[k]};
+      if (pair >> k & 1) frequency = multiply(frequency, power);
+    }
+    const TwoFloats ratio = {params.power_high[0], params.power_low[0]};
+    for (uint i = 0; i < kWidth; ++i) {
+      turns[i] = frequency;
+      frequency = multiply(frequency, ratio);
+    }
+  }
+
+  void divide_by(device const float* factors) {
+    for (uint i = 0; i < kWidth; ++i) turns[i] = divide(turns[i], factors[i]);
+  }
+};
+
+/// Cosine and sine of `turns` in [-0.5, 0.5], to 3e-7; exactly 1 and 0 for 0.
+METAL_FUNC float2 cos_sin(float turns) {
+  // h in [-0.5, 0.5] half turns, at most one half turn away from the angle, which flips both signs.
+  const float half_turns = turns + turns;
+  const float flips = rint(half_turns);
+  const float h = half_turns - flips;
+  const float sign = fma(fabs(flips), -2.0f, 1.0f);
+  const float u = h * h;
+  // Minimax polynomials of sin(pi h) / h and cos(pi h) in h^2.
+  float p = fma(0.077659406f, u, -0.59829217f);
+  p = fma(p, u, 2.5500777f);
+  p = fma(p, u, -5.1677103f);
+  p = fma(p, u, 3.1415927f);
+  float q = fma(-0.024396718f, u, 0.23493756f);
+  q = fma(q, u, -1.3352121f);
+  q = fma(q, u, 4.0587091f);
+  q = fma(q, u, -4.9348021f);
+  q = fma(q, u, 1.0f);
+  return float2(q * sign, p * h * sign);
+}
+
+/// What kWidth neighbouring pairs of one token rotate by.
+template <uint kWidth>
+struct Rotation {
+  Floats<kWidth> cos, sin;
+
+  void compute(Frequencies<kWidth> frequencies, long position) {
+    const float high = float(position), low = float(position - long(high));
+    for (uint i = 0; i < kWidth; ++i) {
+      const TwoFloats f = frequencies.turns[i];
+      const float product = high * f.high;
+      const float error = fma(high, f.high, -product);
+      float turns = (product - rint(product)) + fma(high, f.low, fma(low, f.high, error));
+      turns -= rint(turns);
+      const float2 values = cos_sin(turns);
+      cos.at[i] = values.x;
+      sin.at[i] = values.y;
+    }
+  }
+
+  void load(device const float* cos_from, device const float* sin_from) {
+    cos = load_floats<kWidth>(cos_from);
+    sin = load_floats<kWidth>(sin_from);
+  }
+
+  void negate() {
+    for (uint i = 0; i < kWidth; ++i) sin.at[i] = -sin.at[i];
+  }
+};

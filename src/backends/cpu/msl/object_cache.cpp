@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "backends/cpu/msl/object_cache.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL  // nothing to link
+#include <xxhash.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "core/env.hpp"
+
+namespace norite::cpu::msl {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Goes up when the executor and compiled objects change what they agree on.
+constexpr int kAbiVersion = 1;
+
+class Hash {
+ public:
+  Hash() { XXH3_128bits_reset(state_.get()); }
+  // With its length, so that moving a byte from one part to the next gives another hash.
+  void add(std::string_view part) {
+    const uint64_t bytes = part.size();
+    XXH3_128bits_update(state_.get(), &bytes, sizeof bytes);
+    XXH3_128bits_update(state_.get(), part.data(), part.size());
+  }
+  [[nodiscard]] std::string text() const {
+    const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  }
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  std::unique_ptr<XXH3_state_t, Free> state_{XXH3_createState()};
+};
+
+std::optional<std::string> contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string bytes(std::istreambuf_iterator<char>(file), {});
+  if (file.bad()) return std::nullopt;
+  return bytes;
+}
+
+std::optional<std::string> hash_of_file(const fs::path& path) {
+  const auto bytes = contents(path);
+  if (!bytes) return std::nullopt;
+  Hash hash;
+  hash.add(*bytes);
+  return hash.text();
+}
+
+// Code is loaded from here: nobody else may have put it there.
+bool is_private_folder(const fs::path& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+         ::access(path.c_str(), R_OK | W_OK | X_OK) == 0;
+}
+
+bool make_private_folder(const fs::path& path) {
+  std::error_code error;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  ::mkdir(path.c_str(), S_IRWXU);  // one that is there already is judged below
+  return is_private_folder(path);
+}
+
+Result<fs::path> make_temporary_folder(const fs::path& parent) {
+  std::string name = (parent / "norite-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    return fail(Code::unavailable,
+                fmt::format("no folder for compiled kernels: {}: {}", name, std::strerror(errno)));
+  }
+  return fs::path(name);
+}
+
+// Files that nobody has seen yet; what was not moved away goes when it does.
+struct Workshop {
+  fs::path folder;
+
+  explicit Workshop(fs::path path) : folder(std::move(path)) {}
+  ~Workshop() {
+    std::error_code error;
+    fs::remove_all(folder, error);
+  }
+  Workshop(const Workshop&) = delete;
+  Workshop& operator=(const Workshop&) = delete;
+};
+
+Result<void> write_file(const fs::path& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (file) return {};
+  return fail(Code::unavailable, fmt::format("cannot write {}", path.string()));
+}
+
+// Renaming replaces a file in one step, and leaves those who have the old one open in peace.
+Result<void> move_into_place(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::permissions(from, fs::perms::owner_read | fs::perms::owner_write, error);
+  if (!error) fs::rename(from, to, error);
+  if (!error) return {};
+  return fail(Code::unavailable, fmt::format("cannot write {}: {}", to.string(), error.message()));
+}
+
+}  // namespace
+
+std::string object_key(std::string_view text, const std::vector<std::string>& flags,
+                       std::string_view compiler) {
+  Hash hash;
+  hash.add(fmt::format("{}", kAbiVersion));
+  hash.add(compiler);
+  for (const std::string& flag : flags) hash.add(flag);
+  hash.add(text);
+  return hash.text();
+}
+
+Result<ObjectCache> ObjectCache::open() {
+  if (const auto folder = core::env::cache_folder(); folder && make_private_folder(*folder)) {
+    std::error_code error;
+    fs::path path = fs::absolute(*folder, error);
+    if (!error) return ObjectCache(std::move(path), false);
+  }
+  NORITE_TRY_ASSIGN(fs::path folder, make_temporary_folder(core::env::temporary_folder()));
+  return ObjectCache(std::move(folder), true);
+}
+
+ObjectCache::ObjectCache(ObjectCache&& other) noexcept
+    : folder_(std::move(other.folder_)), temporary_(std::exchange(other.temporary_, false)) {}
+
+ObjectCache::~ObjectCache() {
+  if (!temporary_) return;
+  std::error_code error;
+  fs::remove_all(folder_, error);
+}
+
+Result<fs::path> ObjectCache::get(std::string_view key, std::string_view text,
+                                  const Build& build) const {
+  const fs::path object = folder_ / fmt::format("{}.so", key);
+  const fs::path sum = folder_ / fmt::format("{}.xxh", key);
+  if (const auto hash = hash_of_file(object); hash && contents(sum) == hash) return object;
+
+  NORITE_TRY_ASSIGN(fs::path made, make_temporary_folder(folder_));
+  const Workshop workshop(std::move(made));
+  const fs::path new_source = workshop.folder / "kernel.cpp";
+  const fs::path new_object = workshop.folder / "kernel.so";
+  const fs::path new_sum = workshop.folder / "kernel.xxh";
+  NORITE_TRY(write_file(new_source, text));
+  NORITE_TRY(build(new_source.string(), new_object.string()));
+  const auto hash = hash_of_file(new_object);
+  if (!hash) {
+    return fail(Code::unavailable, fmt::format("{} cannot be read", new_object.string()));
+  }
+  NORITE_TRY(write_file(new_sum, *hash));
+  NORITE_TRY(move_into_place(new_object, object));
+  NORITE_TRY(move_into_place(new_sum, sum));
+  return object;
+}
+
+}  // namespace norite::cpu::msl

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Compiled kernels on disk, readable by their user alone.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "norite/error.hpp"
+
+namespace norite::cpu::msl {
+
+/// 32 hexadecimal digits that stand for all that a compiled object depends on.
+std::string object_key(std::string_view text, const std::vector<std::string>& flags,
+                       std::string_view compiler);
+
+class ObjectCache {
+ public:
+  /// The user's cache folder; where that cannot be used or trusted, a private temporary folder that
+  /// lives as long as this object.
+  static Result<ObjectCache> open();
+
+  ObjectCache(ObjectCache&& other) noexcept;
+  ObjectCache& operator=(ObjectCache&&) = delete;
+  ~ObjectCache();
+
+  using Build =
+      std::function<Result<void>(const std::string& source_path, const std::string& object_path)>;
+
+  /// The path of the object for this key: the stored one where its bytes are what was written, else
+  /// one that `build` makes now.
+  [[nodiscard]] Result<std::filesystem::path> get(std::string_view key, std::string_view text,
+                                                  const Build& build) const;
+
+  [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+
+ private:
+  ObjectCache(std::filesystem::path folder, bool temporary)
+      : folder_(std::move(folder)), temporary_(temporary) {}
+
+  std::filesystem::path folder_;
+  bool temporary_;
+};
+
+}  // namespace norite::cpu::msl

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "msl/module.hpp"
+#include "msl/rewrite.hpp"
+
+namespace norite::msl {
+
+/// C++ text that clang turns into an object with one kernel, found as `norite_msl_entry` (see
+/// shim/abi.h). Errors: unsupported for a kernel that takes textures and the like, invalid_argument
+/// for a constant's value that does not fit.
+[[nodiscard]] Result<std::string> lower_for_clang(const Module& module, const Kernel& kernel,
+                                                  const ConstantValues& constants);
+
+/// The same for several kernels, none with a parameter that is unsupported, in one unit that is
+/// only to be looked at.
+[[nodiscard]] std::string lower_all_for_clang(const Module& module, std::span<const Kernel> kernels,
+                                              const ConstantValues& constants);
+
+}  // namespace norite::msl

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include "msl/toolchain.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "core/env.hpp"
+#include "core/subprocess.hpp"
+
+namespace norite::msl {
+
+namespace {
+
+constexpr int kOldestClang = 16;  // _Float16 and __bf16 on x86-64 without AVX-512
+constexpr const char* kCandidates[] = {"clang++-19", "clang++-20", "clang++-21", "clang++"};
+constexpr size_t kMaxLogBytes = size_t{8} << 20;
+constexpr std::string_view kInstall = "apt-get install clang-19, or brew install llvm";
+
+// "Debian clang version 19.1.7 (3~deb12u1)" → 19; 0 for what is no clang.
+int major_version(std::string_view words) {
+  constexpr std::string_view kMark = "clang version ";
+  const size_t mark = words.find(kMark);
+  if (mark == std::string_view::npos) return 0;
+  return std::atoi(std::string(words.substr(mark + kMark.size(), 4)).c_str());
+}
+
+Result<std::string> ask_version(const std::string& path) {
+  NORITE_TRY_ASSIGN(const auto answer, core::run({.arguments = {path, "--version"},
+                                                  .time_limit = std::chrono::seconds(20)}));
+  const int major = answer.status == 0 ? major_version(answer.output) : 0;
+  if (major < kOldestClang) {
+    return fail(Code::unsupported,
+                fmt::format("{} is no clang {} or later; {}", path, kOldestClang, kInstall));
+  }
+  return answer.output;
+}
+
+// Where a compiler would be looked for; while it stays, so does the answer.
+struct Question {
+  std::optional<std::string> wanted;
+  std::string search_path;
+  bool operator==(const Question&) const = default;
+};
+
+bool has_avx2() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi2");
+#else
+  return false;
+#endif
+}
+
+tl::unexpected<Error> timed_out(const core::Subprocess& clang, std::string log) {
+  const auto limit = std::chrono::duration_cast<std::chrono::seconds>(clang.time_limit);
+  return fail(Code::compile_failed, fmt::format("clang was stopped after {} s", limit.count()),
+              std::move(log));
+}
+
+/// Text where another program can read it, for as long as this lives.
+class TemporaryFile {
+ public:
+  static Result<TemporaryFile> with(std::string_view text) {
+    std::string path = core::env::temporary_folder() + "/norite-XXXXXX";
+    const int descriptor = ::mkstemp(path.data());
+    if (descriptor < 0) {
+      return fail(Code::unavailable, fmt::format("{}: {}", path, std::strerror(errno)));
+    }
+    TemporaryFile file(std::move(path));
+    while (!text.empty()) {
+      const ssize_t written = ::write(descriptor, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) break;
+      text.remove_prefix(static_cast<size_t>(written));
+    }
+    const bool whole = ::close(descriptor) == 0 && text.empty();
+    if (!whole) return fail(Code::unavailable, fmt::format("cannot write {}", file.path_));
+    return file;
+  }
+  ~TemporaryFile() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  TemporaryFile(TemporaryFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;
+};
+
+}  // namespace
+
+Result<Toolchain> Toolchain::find() {
+  static std::mutex mutex;
+  static std::optional<std::pair<Question, Toolchain>> known;
+  const std::scoped_lock lock(mutex);
+
+  const Question question = {core::env::clang(), core::env::search_path()};
+  if (known && known->first == question) return known->second;
+
+  std::string reason;
+  const auto try_one = [&](const std::string& name) {
+    const std::string path = core::find_program(name);
+    if (path.empty()) return false;
+    auto version = ask_version(path);
+    if (version) {
+      known.emplace(question, Toolchain(path, *std::move(version)));
+    } else {
+      reason = std::move(version.error().message);
+    }
+    return version.has_value();
+  };
+  if (question.wanted) {
+    if (try_one(*question.wanted)) return known->second;
+    if (reason.empty()) reason = "there is no such program";
+    return fail(Code::unsupported,
+                fmt::format("NORITE_CLANG is \"{}\": {}", *question.wanted, reason));
+  }
+  for (const char* candidate : kCandidates) {
+    if (try_one(candidate)) return known->second;
+  }
+  return fail(Code::unsupported,
+              reason.empty() ? fmt::format("kernel text needs clang++ {} or later, and none is "
+                                           "installed; {}",
+                                           kOldestClang, kInstall)
+                             : reason);
+}
+
+Result<void> Toolchain::compile(const std::string& source_path, const std::string& object_path,
+                                const std::vector<std::string>& flags) const {
+  core::Subprocess clang{.arguments = {path_}, .input_path = source_path};
+  clang.arguments.insert(clang.arguments.end(), flags.begin(), flags.end());
+  clang.arguments.insert(clang.arguments.end(), {"-o", object_path, "-", "-lm"});
+  NORITE_TRY_ASSIGN(auto result, core::run(clang));
+  if (result.timed_out) return timed_out(clang, std::move(result.output));
+  if (result.status != 0) {
+    return fail(Code::compile_failed, "clang refused the kernel", std::move(result.output));
+  }
+  return {};
+}
+
+Result<std::string> Toolchain::examine(std::string_view text,
+                                       const std::vector<std::string>& flags) const {
+  NORITE_TRY_ASSIGN(const TemporaryFile file, TemporaryFile::with(text));
+  core::Subprocess clang{
+      .arguments = {path_}, .input_path = file.path(), .max_output_bytes = kMaxLogBytes};
+  clang.arguments.insert(clang.arguments.end(), flags.begin(), flags.end());
+  clang.arguments.insert(clang.arguments.end(), {"-fsyntax-only", "-"});
+  NORITE_TRY_ASSIGN(auto result, core::run(clang));
+  if (result.timed_out) return timed_out(clang, std::move(result.output));
+  return std::move(result.output);
+}
+
+std::vector<std::string> language_flags() {
+  std::vector<std::string> flags = {"-x",
+                                    "c++",
+                                    "-std=c++17",
+                                    "-nostdinc",
+                                    "-nostdinc++",
+                                    "-fno-rtti",
+                                    "-ffp-contract=off",
+                                    "-fno-exceptions",
+                                    "-fno-math-errno",
+                                    "-fno-strict-aliasing",
+                                    "-fwrapv",
+                                    // Calls at which lanes meet must not be copied.
+                                    "-fconvergent-functions",
+                                    // Out of range saturates and NaN gives 0, as on GPUs.
+                                    "-fno-strict-float-cast-overflow",
+                                    // Loops around SIMD operations are not unrolled.
+                                    "-Wno-pass-failed",
+                                    // half and bfloat round after each operation.
+                                    "-Xclang",
+                                    "-ffloat16-excess-precision=none",
+                                    "-Xclang",
+                                    "-fbfloat16-excess-precision=none"};
+  if (has_avx2()) flags.emplace_back("-march=x86-64-v3");
+  return flags;
+}
+
+std::vector<std::string> lint_flags() {
+  return {"-x", "clcpp", "-cl-std=clc++2021", "-cl-no-stdinc"};
+}
+
+std::vector<std::string> compile_flags(bool checked) {
+  std::vector<std::string> flags = language_flags();
+  flags.insert(flags.end(), {"-fPIC", "-shared", "-fvisibility=hidden"});
+  if (!checked) {
+    flags.emplace_back("-O2");
+    return flags;
+  }
+  // ThreadSanitizer's instrumentation, without its runtime: the kernel's text answers its calls.
+  // Accesses wider than 16 bytes would go unseen, hence no vectorisation.
+  for (const char* flag :
+       {"-O1", "-fno-vectorize", "-fno-slp-vectorize", "-fsanitize=thread",
+        "-fno-sanitize-link-runtime", "-mllvm", "-tsan-instrument-read-before-write=1", "-mllvm",
+        "-tsan-instrument-func-entry-exit=0", "-gline-tables-only", "-fdebug-compilation-dir=.",
+        "-DNORITE_MSL_CHECKED"}) {
+    flags.emplace_back(flag);
+  }
+  return flags;
+}
+
+}  // namespace norite::msl

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// The clang that turns lowered kernel text into machine code.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "norite/error.hpp"
+
+namespace norite::msl {
+
+class Toolchain {
+ public:
+  /// NORITE_CLANG, else the first clang++ in PATH that is new enough.
+  static Result<Toolchain> find();
+
+  /// The compiler's own words, which tell one build of it from another.
+  [[nodiscard]] const std::string& version() const noexcept { return version_; }
+
+  /// What the compiler says about text that is not to become an object: its messages, or nothing.
+  [[nodiscard]] Result<std::string> examine(std::string_view text,
+                                            const std::vector<std::string>& flags) const;
+
+  /// Compiles the text in one file to a shared object. Text without a #line of its own goes by the
+  /// name `<stdin>` in messages and debug information.
+  [[nodiscard]] Result<void> compile(const std::string& source_path, const std::string& object_path,
+                                     const std::vector<std::string>& flags) const;
+
+ private:
+  Toolchain(std::string path, std::string version)
+      : path_(std::move(path)), version_(std::move(version)) {}
+
+  std::string path_;
+  std::string version_;
+};
+
+/// How kernels are compiled for this processor. Checked objects report each access to memory.
+std::vector<std::string> compile_flags(bool checked);
+/// The same language for this processor, without an object as the aim.
+std::vector<std::string> language_flags();
+/// C++ for OpenCL, the only language in which clang judges address spaces as Metal does.
+std::vector<std::string> lint_flags();
+
+}  // namespace norite::msl

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "ops/plan.hpp"
+
+#include <algorithm>
+
+namespace norite::ops {
+
+std::string kernel_type(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return "half";
+    case DType::bf16:
+      return "bfloat";
+    default:
+      return "float";
+  }
+}
+
+std::string kernel_type(const Argument& operand, const Argument& otherwise) {
+  return kernel_type((operand.bound() ? operand : otherwise).view().dtype());
+}
+
+std::string flag(bool value) { return value ? "1" : "0"; }
+
+bool is_aligned(const Argument& operand, std::initializer_list<int64_t> strides,
+                int64_t pack_bytes) {
+  if (!operand.bound()) return true;
+  const View& view = operand.view();
+  const int64_t bytes = std::min<int64_t>(pack_bytes, 16);
+  // Backends align what they allocate; memory of the host's own may begin anywhere.
+  const auto* data = view.host_data();
+  const auto address = data != nullptr ? static_cast<int64_t>(reinterpret_cast<uintptr_t>(data))
+                                       : view.byte_offset();
+  return address % bytes == 0 && std::all_of(strides.begin(), strides.end(), [&](int64_t stride) {
+           return stride * size_of(view.dtype()) % bytes == 0;
+         });
+}
+
+Grid groups_of(int64_t items, int64_t each, int64_t threads) {
+  return {.groups = {(items - 1) / each + 1, 1, 1}, .threads = {threads, 1, 1}};
+}
+
+}  // namespace norite::ops

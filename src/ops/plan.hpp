@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// A plan says in which form a kernel's text suits an operation: the macros to compile it with and
+// the grid to launch. It follows from shapes, dtypes and alignment by small tables, never from the
+// device, and whatever shapes a sum follows from the length of a row alone: the same bits
+// everywhere.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+#include "norite/kernel_registry.hpp"
+
+namespace norite::ops {
+
+struct Plan {
+  std::string kernel;
+  Specialisation macros;
+  Grid grid;
+};
+
+/// The dtype's name in kernels.
+std::string kernel_type(DType dtype);
+
+/// The type macro of an operand; where it is absent, something to compile with.
+std::string kernel_type(const Argument& operand, const Argument& otherwise);
+
+/// "1" or "0".
+std::string flag(bool value);
+
+/// Whether packs of `pack_bytes` can be read and written in accesses of 16 bytes (or of the pack,
+/// where it is smaller) at the operand's first element and at `strides` elements from it and from
+/// each other. What is absent is aligned.
+bool is_aligned(const Argument& operand, std::initializer_list<int64_t> strides,
+                int64_t pack_bytes = 16);
+
+/// `items` shared out over groups of `each`, with `threads` threads a group.
+Grid groups_of(int64_t items, int64_t each, int64_t threads);
+
+}  // namespace norite::ops

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "ops/rope/head_norm_rope_plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace norite::ops {
+
+namespace {
+
+constexpr int64_t kThreads = 128;
+
+/// How the lanes of a SIMD-group share a head (kernels/rope/pairs.h).
+struct HeadPlan {
+  int64_t width, lanes, slots;
+
+  int64_t heads() const { return kThreads / lanes; }
+  void add_to(Specialisation& macros) const {
+    macros["VECTOR_WIDTH"] = std::to_string(width);
+    macros["LANES_PER_HEAD"] = std::to_string(lanes);
+    macros["SLOTS"] = std::to_string(slots);
+    macros["HEADS_PER_GROUP"] = std::to_string(heads());
+  }
+};
+
+/// A lane holds both packs of a slot. One slot is enough up to 32 lanes; lone elements take all
+/// lanes, and slots by powers of two, so that there are few forms of the kernel.
+HeadPlan plan_heads(int64_t head_dim, int64_t width) {
+  const auto packs = static_cast<uint64_t>(std::max<int64_t>(1, head_dim / 2 / width));
+  const auto filled = static_cast<int64_t>(std::bit_ceil(packs));
+  const int64_t lanes = width == 1 ? 32 : std::clamp<int64_t>(filled, 4, 32);
+  return {.width = width, .lanes = lanes, .slots = std::max<int64_t>(1, filled / lanes)};
+}
+
+/// Packs of 16 bytes where neither the halves of a head nor what rotates of it cuts one in two.
+int64_t pair_width(int64_t head_dim, int64_t rotating, DType dtype, bool aligned) {
+  const int64_t width = 16 / size_of(dtype);
+  return aligned && head_dim / 2 % width == 0 && rotating % width == 0 ? width : 1;
+}
+
+bool heads_aligned(const Argument& operand, const HeadStrides& strides, int64_t pack_bytes = 16) {
+  return is_aligned(operand, {strides.token, strides.head}, pack_bytes);
+}
+
+bool angles_aligned(const RopeAngleParams& angles, const Argument& cos, const Argument& sin) {
+  return is_aligned(cos, {angles.cos_stride}) && is_aligned(sin, {angles.sin_stride});
+}
+
+}  // namespace
+
+Plan plan_head_norm_rope(const HeadNormRopeParams& params, std::span<const Argument> arguments) {
+  const Argument& x = arguments[kHeadNormRopeX];
+  const Argument& weight = arguments[kHeadNormRopeWeight];
+  const Argument& copy = arguments[kHeadNormRopeCopy];
+  const Argument& cos = arguments[kHeadNormRopeCos];
+  const DType dtype = x.view().dtype();
+  const int64_t copy_bytes =
+      16 / size_of(dtype) * (copy.bound() ? size_of(copy.view().dtype()) : 0);
+  const bool aligned = heads_aligned(x, params.x) && is_aligned(weight, {}) &&
+                       heads_aligned(arguments[kHeadNormRopeY], params.y) &&
+                       heads_aligned(copy, params.copy, copy_bytes) &&
+                       angles_aligned(params.angles, cos, arguments[kHeadNormRopeSin]);
+  const HeadPlan heads = plan_heads(
+      params.head_dim, pair_width(params.head_dim, params.half_rope_dim, dtype, aligned));
+
+  // Where there are plenty of heads, a group takes several after each other and finds its
+  // frequencies once. No sum runs over heads, so this changes no bits.
+  const int64_t rows = params.tokens * params.heads;
+  const int64_t rounds = std::clamp<int64_t>(rows / (heads.heads() * 2048), 1, 4);
+  Plan plan{.kernel = "fused_head_norm_rope",
+            .macros = {{"X_TYPE", kernel_type(dtype)},
+                       {"WEIGHT_TYPE", kernel_type(weight, x)},
+                       {"COPY_TYPE", kernel_type(copy, x)},
+                       {"HAS_WEIGHT", flag(weight.bound())},
+                       {"HAS_POSITIONS", flag(arguments[kHeadNormRopePositions].bound())},
+                       {"HAS_FREQ_FACTORS", flag(arguments[kHeadNormRopeFreqFactors].bound())},
+                       {"HAS_CACHE", flag(cos.bound())},
+                       {"HAS_COPY", flag(copy.bound())},
+                       {"NORMALISE", flag(params.normalise != 0)},
+                       {"INTERLEAVED", flag(params.pairing == kPairInterleaved)}},
+            .grid = groups_of(rows, heads.heads() * rounds, kThreads)};
+  heads.add_to(plan.macros);
+  return plan;
+}
+
+Plan plan_head_norm_rope_backward(const HeadNormRopeBackwardParams& params,
+                                  std::span<const Argument> arguments) {
+  const Argument& x = arguments[kHeadNormRopeBackwardX];
+  const Argument& weight = arguments[kHeadNormRopeBackwardWeight];
+  const Argument& cos = arguments[kHeadNormRopeBackwardCos];
+  const bool has_dw = arguments[kHeadNormRopeBackwardDwPartial].bound();
+  const bool aligned = heads_aligned(x, params.x) && is_aligned(weight, {}) &&
+                       heads_aligned(arguments[kHeadNormRopeBackwardDy], params.dy) &&
+                       heads_aligned(arguments[kHeadNormRopeBackwardDx], params.dx) &&
+                       angles_aligned(params.angles, cos, arguments[kHeadNormRopeBackwardSin]);
+  const HeadPlan heads =
+      plan_heads(params.head_dim,
+                 pair_width(params.head_dim, params.half_rope_dim, x.view().dtype(), aligned));
+
+  Plan plan{
+      .kernel = "fused_head_norm_rope_backward",
+      .macros = {{"X_TYPE", kernel_type(x.view().dtype())},
+                 {"WEIGHT_TYPE", kernel_type(weight, x)},
+                 {"HAS_WEIGHT", flag(weight.bound())},
+                 {"HAS_POSITIONS", flag(arguments[kHeadNormRopeBackwardPositions].bound())},
+                 {"HAS_FREQ_FACTORS", flag(arguments[kHeadNormRopeBackwardFreqFactors].bound())},
+                 {"HAS_CACHE", flag(cos.bound())},
+                 {"HAS_DX", flag(arguments[kHeadNormRopeBackwardDx].bound())},
+                 {"HAS_DW", flag(has_dw)},
+                 {"INTERLEAVED", flag(params.pairing == kPairInterleaved)}},
+      .grid = has_dw ? groups_of(params.tokens, params.tokens_per_partial, kThreads)
+                     : groups_of(params.tokens * params.heads, heads.heads(), kThreads)};
+  heads.add_to(plan.macros);
+  return plan;
+}
+
+void set_frequency_powers(RopeAngleParams& params) {
+  for (int k = 0; k < kFrequencyPowers; ++k) {
+    const double exponent = -std::ldexp(1.0, k + 1) / static_cast<double>(params.frequency_dim);
+    const double power = std::min<double>(std::pow(static_cast<double>(params.theta), exponent),
+                                          std::numeric_limits<float>::max());
+    params.power_high[k] = static_cast<float>(power);
+    params.power_low[k] = static_cast<float>(power - static_cast<double>(params.power_high[k]));
+  }
+}
+
+}  // namespace norite::ops

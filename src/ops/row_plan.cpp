@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "ops/row_plan.hpp"
+
+#include <algorithm>
+
+namespace norite::ops {
+
+namespace {
+
+constexpr int64_t kSimdWidth = 32;
+constexpr int64_t kMinThreads = 4;
+constexpr int64_t kMaxThreads = 1024;
+constexpr int64_t kShortRowVectors = 2;
+
+}  // namespace
+
+void RowPlan::add_to(Specialisation& macros) const {
+  macros["VECTOR_WIDTH"] = std::to_string(width);
+  macros["VECTORS_PER_THREAD"] = std::to_string(vectors);
+  macros["THREADS_PER_ROW"] = std::to_string(threads);
+  macros["ROWS_PER_GROUP"] = std::to_string(rows);
+}
+
+int64_t pack_width(int64_t dim, DType dtype, bool aligned) {
+  const int64_t width = 16 / size_of(dtype);
+  return aligned && dim % width == 0 ? width : 1;
+}
+
+// Packs of a row, and who holds them (limits.vectors = 4):
+//
+//   packs         8   16   32   64  128  256  512  1024  2048  4096  more
+//   threads       4    8   16   32   32   64  128   256   512  1024  1024, looped
+//   packs each    2    2    2    2    4    4    4     4     4     4     4
+//
+// A few packs a thread keep enough bytes in flight; many threads with one pack each do not, and a
+// group of more threads waits longer for its slowest.
+RowPlan plan_rows(int64_t dim, int64_t width, const RowLimits& limits) {
+  const int64_t packs = (dim - 1) / width + 1;
+  int64_t threads = kMinThreads;
+  while (threads < kSimdWidth && packs > threads * kShortRowVectors) threads *= 2;
+  while (threads < kMaxThreads && packs > threads * limits.vectors) threads *= 2;
+  const int64_t vectors = std::min((packs - 1) / threads + 1, limits.vectors);
+  return {.width = width,
+          .vectors = vectors,
+          .threads = threads,
+          .rows = std::max<int64_t>(1, limits.group / threads),
+          .looped = packs > threads * vectors};
+}
+
+bool rows_aligned(const Argument& operand, const RowStrides& strides) {
+  return is_aligned(operand, {strides.stride[0], strides.stride[1], strides.stride[2]});
+}
+
+}  // namespace norite::ops

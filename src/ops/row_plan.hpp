@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// How threads share the rows of the kernels that walk them in tiles (kernels/common/tile.h).
+#pragma once
+
+#include "common/rows.h"
+#include "ops/plan.hpp"
+
+namespace norite::ops {
+
+/// What a kernel can afford.
+struct RowLimits {
+  int64_t vectors = 4;  // packs that a thread holds of each operand, from a SIMD-group a row on
+  int64_t group = 128;  // threads that a group of several rows aims for
+};
+
+struct RowPlan {
+  int64_t width, vectors, threads, rows;  // threads of a row, rows of a group
+  bool looped;                            // the row is more than a tile
+
+  /// VECTOR_WIDTH, VECTORS_PER_THREAD, THREADS_PER_ROW, ROWS_PER_GROUP.
+  void add_to(Specialisation& macros) const;
+};
+
+/// Elements of a pack: 16 bytes if `aligned` says that rows allow it, else one.
+int64_t pack_width(int64_t dim, DType dtype, bool aligned);
+
+/// Depends on the row's length, the width and the kernel alone.
+RowPlan plan_rows(int64_t dim, int64_t width, const RowLimits& limits);
+
+/// is_aligned for rows at `strides`.
+bool rows_aligned(const Argument& operand, const RowStrides& strides);
+
+}  // namespace norite::ops

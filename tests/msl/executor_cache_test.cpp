@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// From text to a loaded object: the compiler, its refusals, and the cache of what it made.
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "core/subprocess.hpp"
+#include "msl/executor_support.hpp"
+#include "msl/toolchain.hpp"
+
+namespace norite {
+namespace {
+
+namespace fs = std::filesystem;
+
+using cpu::msl::compile;
+using cpu::msl::ObjectCache;
+using msl::Toolchain;
+using test::expect_error;
+using test::must;
+using test::ScopedEnv;
+using test::TemporaryFolder;
+
+const std::string kText = test::kernel_text("buffer(int, 0)[0] = 42;");
+
+int answer(const cpu::msl::KernelObject& object) {
+  std::vector<int> out(1);
+  must(
+      cpu::msl::run(object, {.kernel = "k", .buffers = {test::bind(0, out)}}, test::ThreadsCall()));
+  return out[0];
+}
+
+std::vector<fs::path> files(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder)) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+mode_t mode(const fs::path& path) {
+  struct stat status = {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0);
+  return status.st_mode & 0777;
+}
+
+void overwrite(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+class ExecutorCacheTest : public ::testing::Test {
+ protected:
+  fs::path path() const { return folder_.path() / "a" / "cache"; }
+  ObjectCache open() const {
+    const ScopedEnv env("NORITE_CACHE_DIR", path().c_str());
+    return must(ObjectCache::open());
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(ExecutorCacheTest, keeps_what_was_compiled_for_the_user_alone) {
+  const auto cache = open();
+  EXPECT_EQ(cache.folder(), path());
+  EXPECT_EQ(mode(path()), 0700U);
+  EXPECT_EQ(answer(*must(compile(cache, "k", kText, false))), 42);
+  const auto stored = files(path());
+  ASSERT_EQ(stored.size(), 2U);  // the object and its sum, nothing else
+  for (const fs::path& file : stored) EXPECT_EQ(mode(file), 0600U);
+
+  const auto written = fs::last_write_time(stored[0]);
+  EXPECT_EQ(answer(*must(compile(open(), "k", kText, false))), 42);
+  EXPECT_EQ(fs::last_write_time(stored[0]), written);
+  EXPECT_EQ(answer(*must(compile(cache, "k", kText + "// other\n", false))), 42);
+  EXPECT_EQ(files(path()).size(), 4U);
+}
+
+TEST_F(ExecutorCacheTest, rebuilds_what_it_cannot_trust) {
+  const auto cache = open();
+  must(compile(cache, "k", kText, false));
+  const auto stored = files(path());
+  for (const std::string& rubbish :
+       {std::string(), std::string("rubbish"), std::string(9000, 'x')}) {
+    for (const fs::path& file : stored) {
+      overwrite(file, rubbish);
+      EXPECT_EQ(answer(*must(compile(cache, "k", kText, false))), 42);
+    }
+  }
+  fs::remove(stored[1]);
+  EXPECT_EQ(answer(*must(compile(cache, "k", kText, false))), 42);
+  EXPECT_EQ(files(path()), stored);
+}
+
+TEST_F(ExecutorCacheTest, a_folder_that_others_can_write_to_is_not_used) {
+  fs::create_directories(path());
+  ::chmod(path().c_str(), 0777);
+  fs::path temporary;
+  {
+    const auto cache = open();
+    temporary = cache.folder();
+    EXPECT_NE(temporary, path());
+    EXPECT_EQ(mode(temporary), 0700U);
+    EXPECT_EQ(answer(*must(compile(cache, "k", kText, false))), 42);
+    EXPECT_TRUE(files(path()).empty());
+  }
+  EXPECT_FALSE(fs::exists(temporary));
+}
+
+TEST_F(ExecutorCacheTest, a_path_that_is_no_folder_is_not_used) {
+  fs::create_directories(path().parent_path());
+  overwrite(path(), "a file");
+  EXPECT_NE(open().folder(), path());
+  const ScopedEnv env("NORITE_CACHE_DIR", "/dev/null/cache");
+  EXPECT_EQ(answer(*must(compile(must(ObjectCache::open()), "k", kText, false))), 42);
+}
+
+TEST_F(ExecutorCacheTest, follows_the_user_s_cache_folder) {
+  const ScopedEnv none("NORITE_CACHE_DIR", nullptr);
+  const ScopedEnv xdg("XDG_CACHE_HOME", folder_.path().c_str());
+  EXPECT_EQ(must(ObjectCache::open()).folder(), folder_.path() / "norite");
+}
+
+TEST_F(ExecutorCacheTest, the_key_depends_on_everything) {
+  const std::string key = cpu::msl::object_key("text", {"-a", "-b"}, "clang 19");
+  EXPECT_EQ(key.size(), 32U);
+  EXPECT_EQ(key, cpu::msl::object_key("text", {"-a", "-b"}, "clang 19"));
+  EXPECT_NE(key, cpu::msl::object_key("text2", {"-a", "-b"}, "clang 19"));
+  EXPECT_NE(key, cpu::msl::object_key("text", {"-a-b"}, "clang 19"));
+  EXPECT_NE(key, cpu::msl::object_key("text", {"-a"}, "-bclang 19"));
+  EXPECT_NE(key, cpu::msl::object_key("text", {"-a", "-b"}, "clang 20"));
+}
+
+TEST_F(ExecutorCacheTest, text_that_does_not_compile_gives_the_compiler_s_words) {
+  const auto cache = open();
+  const auto result =
+      compile(cache, "broken", test::kernel_text("int x = 1;\nthis is wrong;"), false);
+  expect_error(result, Code::compile_failed, {"broken", "clang"});
+  EXPECT_NE(result.error().log.find("k.metal:2:"), std::string::npos) << result.error().log;
+  EXPECT_TRUE(files(path()).empty());
+}
+
+TEST_F(ExecutorCacheTest, text_without_an_entry_is_refused) {
+  expect_error(compile(open(), "k", "int x;", false), Code::internal, {"norite_msl_entry"});
+}
+
+TEST(ToolchainTest, says_what_to_install_when_there_is_no_clang) {
+  const ScopedEnv wanted("NORITE_CLANG", nullptr);
+  const ScopedEnv path("PATH", "/nonexistent");
+  expect_error(Toolchain::find(), Code::unsupported, {"clang++", "apt-get install clang-19"});
+}
+
+TEST(ToolchainTest, takes_the_clang_it_is_told_to) {
+  {
+    const ScopedEnv wanted("NORITE_CLANG", "/nonexistent/clang++");
+    expect_error(Toolchain::find(), Code::unsupported, {"NORITE_CLANG", "/nonexistent/clang++"});
+  }
+  {
+    const ScopedEnv wanted("NORITE_CLANG", "true");  // a program, but no clang
+    expect_error(Toolchain::find(), Code::unsupported, {"NORITE_CLANG", "apt-get"});
+  }
+  EXPECT_NE(must(Toolchain::find()).version().find("clang"), std::string::npos);
+}
+
+TEST(SubprocessTest, collects_output_and_status) {
+  const auto result =
+      must(core::run({.arguments = {"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}}));
+  EXPECT_EQ(result.status, 3);
+  EXPECT_EQ(result.output, "out\nerr\n");
+  EXPECT_FALSE(result.timed_out);
+  EXPECT_EQ(must(core::run({.arguments = {"/bin/sh", "-c", "kill -9 $$"}})).status, 128 + 9);
+}
+
+TEST(SubprocessTest, output_is_bounded) {
+  const auto result =
+      must(core::run({.arguments = {"/bin/sh", "-c", "head -c 3000000 /dev/zero"}}));
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.output.size(), size_t{256} << 10);
+}
+
+TEST(SubprocessTest, a_program_that_takes_too_long_is_killed_with_its_children) {
+  const auto start = std::chrono::steady_clock::now();
+  for (const char* script : {"sleep 100", "sleep 100 & wait", "exec >&- 2>&-; sleep 100"}) {
+    const auto result = must(core::run(
+        {.arguments = {"/bin/sh", "-c", script}, .time_limit = std::chrono::milliseconds(100)}));
+    EXPECT_TRUE(result.timed_out);
+    EXPECT_EQ(result.status, 128 + 9);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+}
+
+TEST(SubprocessTest, what_cannot_be_started_is_an_error) {
+  expect_error(core::run({.arguments = {"/nonexistent/program"}}), Code::unavailable,
+               {"/nonexistent/program"});
+}
+
+#ifdef __linux__
+TEST(SubprocessTest, a_child_inherits_its_three_streams_alone) {
+  std::FILE* open_here = std::fopen("/dev/null", "r");
+  const auto result = must(core::run({.arguments = {"/bin/sh", "-c", "ls /proc/$$/fd"}}));
+  std::fclose(open_here);
+  EXPECT_EQ(result.output.substr(0, 6), "0\n1\n2\n");
+  EXPECT_LE(result.output.size(), 9U) << result.output;  // the shell may keep one of its own
+}
+#endif
+
+}  // namespace
+}  // namespace norite

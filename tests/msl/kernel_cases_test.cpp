@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// The kernels that GPUs run, executed on the CPU: every case of the table against float64, ordinary
+// and special values, and a share of the cases in checked mode, which must accuse nothing.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "cases/case.hpp"
+#include "support.hpp"
+
+namespace norite {
+namespace {
+
+using cases::Case;
+using cases::FillKind;
+
+std::vector<std::string> operations() {
+  std::set<std::string> names;
+  for (const Case& one : cases::all_cases()) names.insert(one.op);
+  return {names.begin(), names.end()};
+}
+
+class KernelCases : public testing::TestWithParam<std::string> {
+ protected:
+  /// Every `step`-th case of the operation.
+  static void check(const Device& device, FillKind fill, size_t step) {
+    size_t seen = 0;
+    for (const Case* one : cases::select(cases::kVerify, GetParam() + "[")) {
+      if (one->op != GetParam() || seen++ % step != 0) continue;
+      SCOPED_TRACE(one->name);
+      const auto problem = test::must(one->prepare(device, fill));
+      test::must(problem->run());
+      const cases::Outcome outcome = test::must(problem->check());
+      EXPECT_TRUE(outcome.passed()) << outcome.worst().detail;
+    }
+    EXPECT_GT(seen, 0U);
+  }
+};
+
+TEST_P(KernelCases, MatchFloat64) {
+  const Device device = test::must(Device::open("cpu", {.builtins = BuiltinForm::text}));
+  check(device, FillKind::normal, 1);
+  check(device, FillKind::special, 1);
+}
+
+TEST_P(KernelCases, CheckedModeAccusesNothing) {
+  const Device device =
+      test::must(Device::open("cpu", {.builtins = BuiltinForm::text, .checked = true}));
+  check(device, FillKind::normal, 7);
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, KernelCases, testing::ValuesIn(operations()),
+                         [](const auto& one) { return one.param; });
+
+}  // namespace
+}  // namespace norite

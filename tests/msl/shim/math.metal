@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Math, common, geometric and relational functions. One group of 32 threads.
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void math(device float* out [[buffer(0)]], uint lane [[thread_index_in_threadgroup]]) {
+  if (lane != 0) return;
+  // Read from memory, so that nothing is computed by the compiler.
+  threadgroup float values[5];
+  values[0] = 0.7f;
+  values[1] = -2.3f;
+  values[2] = 3;
+  values[3] = NAN;
+  values[4] = INFINITY;
+  const float x = values[0];
+  const float y = values[1];
+  const float n = values[2];
+  const float nan = values[3];
+  const float inf = values[4];
+
+  out[0] = acos(x);
+  out[1] = acosh(n);
+  out[2] = asin(x);
+  out[3] = asinh(y);
+  out[4] = atan(y);
+  out[5] = atan2(x, y);
+  out[6] = atanh(x);
+  out[7] = ceil(y);
+  out[8] = copysign(n, y);
+  out[9] = cos(y);
+  out[10] = cosh(y);
+  out[11] = cospi(x);
+  out[12] = cospi(n * 0.5f);
+  out[13] = divide(x, n);
+  out[14] = exp(y);
+  out[15] = exp2(y);
+  out[16] = exp10(y);
+  out[17] = fabs(y);
+  out[18] = abs(y);
+  out[19] = fdim(n, y);
+  out[20] = fdim(y, n);
+  out[21] = floor(y);
+  out[22] = fma(x, x, -0.49f);
+  out[23] = fmax(x, y);
+  out[24] = fmax(nan, y);
+  out[25] = fmin(x, nan);
+  out[26] = fmax3(x, y, n);
+  out[27] = fmin3(x, y, n);
+  out[28] = fmedian3(x, y, n);
+  out[29] = median3(n, x, y);
+  out[30] = fmod(y, x);
+  out[31] = fract(y);
+  out[32] = fract(-1e-9f);
+  out[33] = ilogb(n * 5);
+  out[34] = ldexp(x, 4);
+  out[35] = log(x);
+  out[36] = log2(n);
+  out[37] = log10(n);
+  out[38] = nextafter(n, inf);
+  out[39] = pow(x, y);
+  out[40] = pow(y, 3);
+  out[41] = powr(n, x);
+  out[42] = rint(n * 0.5f);
+  out[43] = rint(2.5f * values[2] / 3);
+  out[44] = round(2.5f * values[2] / 3);
+  out[45] = round(y);
+  out[46] = rsqrt(n);
+  out[47] = sin(y);
+  out[48] = sinh(y);
+  out[49] = sinpi(x);
+  out[50] = sinpi(n);
+  out[51] = sqrt(n);
+  out[52] = tan(y);
+  out[53] = tanh(x);
+  out[54] = tanpi(x);
+  out[55] = trunc(y);
+  out[56] = fast::exp(x);
+  out[57] = precise::exp(x);
+  out[58] = fast::max(x, y);
+  out[59] = sqrt(4);
+
+  float cosine;
+  out[60] = sincos(y, cosine);
+  out[61] = cosine;
+  float whole;
+  out[62] = modf(y, whole);
+  out[63] = whole;
+  int exponent;
+  out[64] = frexp(n, exponent);
+  out[65] = exponent;
+
+  out[66] = min(x, y);
+  out[67] = max(nan, x);
+  out[68] = clamp(y, -1.0f, 1.0f);
+  out[69] = mix(x, n, 0.5f);
+  out[70] = saturate(n);
+  out[71] = saturate(y);
+  out[72] = sign(y);
+  out[73] = sign(nan);
+  out[74] = step(1.0f, x);
+  out[75] = step(x, x);
+  out[76] = smoothstep(0.0f, 4.0f, n);
+
+  out[77] = isnan(nan);
+  out[78] = isnan(inf);
+  out[79] = isinf(-inf);
+  out[80] = isfinite(nan);
+  out[81] = isfinite(FLT_MAX * x);
+  out[82] = isnormal(FLT_MIN * x);
+  out[83] = isordered(x, nan);
+  out[84] = isunordered(x, nan);
+  out[85] = signbit(y);
+  out[86] = select(x, y, n > 2);
+  out[87] = select(float2(1, 2), float2(3, 4), bool2(false, true)).x;
+  out[88] = select(float2(1, 2), float2(3, 4), bool2(false, true)).y;
+
+  const float3 u = float3(1, 2, 2) * (n / 3);
+  const float3 v = float3(3, 0, 4);
+  out[89] = dot(u, v);
+  out[90] = length(u);
+  out[91] = length_squared(v);
+  out[92] = distance(u, v);
+  out[93] = distance_squared(u, v);
+  out[94] = normalize(v).z;
+  out[95] = cross(u, v).x;
+  out[96] = cross(u, v).y;
+  out[97] = cross(u, v).z;
+  out[98] = reflect(float2(1, -1), float2(0, 1)).y;
+  out[99] = refract(float2(0, -1), float2(0, 1), 0.5f).y;
+  out[100] = faceforward(u, v, -v).x;
+  out[101] = exp(float4(0, 1, y, x)).y;
+  out[102] = max(float4(0, 1, y, x), 0.5f).z;
+  out[103] = mix(float2(0), float2(10, 20), 0.25f).y;
+  out[104] = fma(float2(2), float2(3), float2(1, 4)).y;
+  out[105] = pow(float2(2, 3), 2).y;
+  float2 cosines;
+  out[106] = sincos(float2(0, y), cosines).x;
+  out[107] = cosines.y;
+  out[108] = isnan(float2(x, nan)).y;
+
+  out[109] = M_PI_F;
+  out[110] = M_SQRT2_F;
+  out[111] = FLT_EPSILON;
+  out[112] = INFINITY;
+  out[113] = numeric_limits<float>::lowest();
+  out[114] = 1 / (x - x);
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The Metal standard library: each kernel of shim/ writes the results of many expressions, and the
+// file beside it says what they are, worked out independently.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "support.hpp"
+
+namespace norite {
+namespace {
+
+namespace fs = std::filesystem;
+using test::must;
+
+fs::path folder() { return fs::path(NORITE_TEST_DATA).parent_path() / "msl" / "shim"; }
+
+std::vector<std::string> subjects() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder())) {
+    if (entry.path().extension() == ".metal") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string text_of(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return std::move(text).str();
+}
+
+struct Expected {
+  size_t index;
+  double value;
+  double tolerance;
+  std::string expression;
+};
+
+// "index value tolerance  // expression"
+std::vector<Expected> read_expected(const fs::path& path) {
+  std::vector<Expected> result;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    Expected expected;
+    std::string value;
+    if (!(words >> expected.index >> value >> expected.tolerance)) continue;
+    expected.value = std::stod(value);
+    std::getline(words, expected.expression);
+    result.push_back(std::move(expected));
+  }
+  return result;
+}
+
+bool agrees(double seen, const Expected& expected) {
+  if (std::isnan(expected.value)) return std::isnan(seen);
+  if (std::isinf(expected.value)) return seen == expected.value;
+  return std::abs(seen - expected.value) <= expected.tolerance;
+}
+
+class Shim : public testing::TestWithParam<std::tuple<std::string, bool>> {};
+
+TEST_P(Shim, ComputesWhatMetalDoes) {
+  const auto& [subject, checked] = GetParam();
+  const KernelText text(text_of(folder() / (subject + ".metal")), subject + ".metal");
+  const auto expected = read_expected(folder() / (subject + ".expected"));
+  ASSERT_FALSE(expected.empty());
+  const std::string entry = must(inspect_kernels(text)).kernels.at(0).name;
+
+  const Device device = must(Device::open("cpu", {.threads = 1, .checked = checked}));
+  must(device.registry().register_source(entry, text));
+  const auto pipeline = device.registry().get_pipeline({.name = entry});
+  ASSERT_TRUE(pipeline) << pipeline.error().message << '\n' << pipeline.error().log;
+  const auto size = static_cast<int64_t>(expected.back().index) + 1;
+  const Buffer out = must(device.empty(DType::f32, {size}));
+  Encoder encoder = device.encoder();
+  const Argument arguments[] = {out};
+  must(encoder.dispatch(*pipeline, arguments, {.threads = {32, 1, 1}}));
+  must(encoder.submit_and_wait());
+
+  const auto seen = test::contents<float>(out);
+  for (const Expected& one : expected) {
+    EXPECT_TRUE(agrees(seen.at(one.index), one))
+        << one.index << one.expression << ": " << seen[one.index] << ", expected " << one.value;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Shim,
+                         testing::Combine(testing::ValuesIn(subjects()), testing::Bool()),
+                         [](const auto& one) {
+                           return std::get<0>(one.param) +
+                                  (std::get<1>(one.param) ? "_checked" : "");
+                         });
+
+}  // namespace
+}  // namespace norite
