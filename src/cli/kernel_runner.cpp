@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/kernel_runner.hpp"
 
-#include "cli/kernel_crash.hpp"
 #include "cli/terminal.hpp"
 
 #include <algorithm>
@@ -45,10 +44,7 @@ Result<double> KernelRunner::run() {
   }
   Encoder encoder = device_.encoder({.timing = true});
   NORITE_TRY(encoder.dispatch(pipeline_, arguments, launch_.grid));
-  {
-    const CrashMessage crash(launch_.kernel.name);
-    NORITE_TRY(encoder.submit_and_wait());
-  }
+  NORITE_TRY(encoder.submit_and_wait());
   const auto timings = encoder.timings();
   return timings.empty() ? 0 : timings.front().duration_us;
 }

@@ -28,7 +28,9 @@ class Parser {
 
   Result<void> parse() {
     NORITE_TRY(scope({0, scan_.size()}, "", 0));
-    return resolve_instantiations();
+    NORITE_TRY(resolve_instantiations());
+    sign_overloaded_kernels();
+    return {};
   }
 
  private:
@@ -88,6 +90,7 @@ class Parser {
     twins_.see(item, path);
     note_enumerators(item);
     note_constant(item);
+    note_function(item, path);
     const size_t head = scan_.skip_template_head(item.begin, item.end);
     if (head == item.begin && scan_.is(head, "template")) {
       if (is_kernel({head, item.end})) pending_.push_back({item, path});
@@ -132,6 +135,23 @@ class Parser {
       if (token.is_identifier() && spells_swizzle(token.text)) {
         module_.swizzle_like_members.insert(token.text);
       }
+    }
+  }
+
+  void note_function(Range item, const std::string& path) {
+    const Range parameters = scan_.parameter_list(item.begin, item.end);
+    if (!parameters.empty()) ++functions_[join(path, module_.at(parameters.begin - 1).text)];
+  }
+
+  // A kernel that shares its name with other functions is told from them by its parameters.
+  void sign_overloaded_kernels() {
+    for (Kernel& kernel : module_.kernels) {
+      const KernelDefinition& definition = module_.definition_of(kernel);
+      const Range item = definition.item;
+      if (definition.is_template || functions_[join(definition.scope, definition.name)] < 2) {
+        continue;
+      }
+      kernel.signature = scan_.parameter_list(item.begin, item.end);
     }
   }
 
@@ -299,6 +319,7 @@ class Parser {
   AddressSpaceTwins twins_;
   Constants constants_;
   std::set<std::string, std::less<>> names_;
+  std::map<std::string, int, std::less<>> functions_;  // how many have the name
   std::vector<Instantiation> pending_;
 };
 

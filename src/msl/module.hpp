@@ -57,7 +57,7 @@ struct Kernel {
   std::string name;  // host name
   size_t definition = 0;
   Range arguments = {};  // template arguments with their <>, empty where there are none
-  Range signature = {};  // (parameters) of an instantiation whose arguments are deduced
+  Range signature = {};  // (parameters) where only they tell which function is meant
   Location location = {};
 };
 

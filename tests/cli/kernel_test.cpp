@@ -402,7 +402,7 @@ TEST_F(KernelRun, CheckedModeExitsWith1AndTheLine) {
 
 TEST_F(KernelRun, AFaultOfTheProcessorExitsWith1) {
   expect_refused(run("--entry far_away --grid 64 --threads 4 --arg 0=zeros:f32[4]"), 1,
-                 "touched memory far outside of its buffers");
+                 "accessed memory that is not its own");
 }
 
 TEST_F(KernelRun, EndlessKernelsAreCancelledWith1) {
