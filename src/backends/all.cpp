@@ -3,6 +3,7 @@
 #include <array>
 
 #include "backends/cpu/cpu_backend.hpp"
+#include "backends/cuda/cuda_backend.hpp"
 #include "backends/null/null_backend.hpp"
 #include "core/backend.hpp"
 
@@ -10,6 +11,7 @@ namespace norite::core {
 
 std::span<const BackendEntry> backend_table() noexcept {
   static constexpr std::array kTable = {
+      BackendEntry{"cuda", cuda::list, cuda::open},
       BackendEntry{"cpu", cpu::list, cpu::open},
       BackendEntry{"null", null::list, null::open},
   };

@@ -57,13 +57,18 @@ std::string known_ids() {
   return ids;
 }
 
+// An id is its backend's name, with ":index" where it is not the first device: "cuda:0" is "cuda".
 Result<std::shared_ptr<Backend>> open_backend(std::string_view id, const DeviceOptions& options) {
   for (const BackendEntry& entry : backend_table()) {
+    if (!id.empty() && id.substr(0, id.find(':')) != entry.name) continue;
     const auto devices = entry.list();
     for (int index = 0; index < static_cast<int>(devices.size()); ++index) {
-      const bool wanted = id.empty() ? devices[index].computes : devices[index].id == id;
+      const bool wanted = id.empty() ? devices[index].computes
+                                     : id == devices[index].id ||
+                                           id == fmt::format("{}:{}", entry.name, index);
       if (wanted) return entry.open(index, options);
     }
+    if (!id.empty() && devices.empty()) return entry.open(0, options);  // which says why
   }
   return fail(Code::unavailable,
               fmt::format("device \"{}\" is not available, expected one of: {}", id, known_ids()));

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <initializer_list>
 #include <string_view>
 
 namespace norite::core::env {
@@ -18,6 +19,15 @@ std::optional<std::string> read(const char* name) {
   return value;
 }
 
+// Those that are set.
+std::vector<std::string> read_all(std::initializer_list<const char*> names) {
+  std::vector<std::string> values;
+  for (const char* name : names) {
+    if (auto value = read(name)) values.push_back(*std::move(value));
+  }
+  return values;
+}
+
 }  // namespace
 
 std::optional<std::string> device() { return read("NORITE_DEVICE"); }
@@ -25,6 +35,18 @@ std::optional<std::string> device() { return read("NORITE_DEVICE"); }
 std::optional<std::string> cpu_target() { return read("NORITE_CPU_TARGET"); }
 
 std::optional<std::string> clang() { return read("NORITE_CLANG"); }
+
+std::optional<std::string> cuda_library() { return read("NORITE_CUDA_LIBRARY"); }
+
+std::optional<std::string> nvrtc() { return read("NORITE_NVRTC"); }
+
+std::vector<std::string> cuda_roots() { return read_all({"CUDA_HOME", "CUDA_PATH"}); }
+
+std::vector<std::string> python_prefixes() {
+  auto prefixes = read_all({"VIRTUAL_ENV", "CONDA_PREFIX"});
+  if (const auto home = read("HOME")) prefixes.push_back(*home + "/.local");
+  return prefixes;
+}
 
 std::optional<std::string> cache_folder() {
   if (auto folder = read("NORITE_CACHE_DIR")) return folder;

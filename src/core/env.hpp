@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "norite/error.hpp"
 
@@ -17,6 +18,14 @@ Result<std::optional<int>> num_threads();
 std::optional<std::string> cpu_target();
 /// NORITE_CLANG: the clang++ that compiles kernel text for the CPU, as a path or a name in PATH.
 std::optional<std::string> clang();
+/// NORITE_CUDA_LIBRARY: the path of NVIDIA's driver library.
+std::optional<std::string> cuda_library();
+/// NORITE_NVRTC: the path of the library that compiles kernels for NVIDIA GPUs.
+std::optional<std::string> nvrtc();
+/// CUDA_HOME and CUDA_PATH: where CUDA is installed.
+std::vector<std::string> cuda_roots();
+/// VIRTUAL_ENV, CONDA_PREFIX and the user's own folder: where Python packages may be.
+std::vector<std::string> python_prefixes();
 /// NORITE_CACHE_DIR, else the folder `norite` in the user's cache folder; nothing where no home is
 /// known.
 std::optional<std::string> cache_folder();

@@ -97,6 +97,7 @@ std::optional<Mixture> mixture(std::string_view message) {
 
 std::string in_metals_words(std::string text) {
   replace_all(text, "*__private'", "*'");
+  replace_all(text, "initialization of '__private ", "initialization of '");
   for (const SpaceName& name : kSpaceNames) {
     if (!name.metal.empty()) replace_all(text, name.clang, name.metal);
   }
@@ -125,14 +126,21 @@ std::optional<std::string> call_error(const ClangError& error) {
                      found->second);
 }
 
+/// Whether an error is about two types which do not go together. What it says about the operands of
+/// `?:` counts for pointers alone: values may well come from different memory.
+bool names_two_types(std::string_view error) {
+  if (error.starts_with("incompatible operand types")) return contains(error, "*' and '");
+  return std::ranges::any_of(kMixing, [&](auto part) { return contains(error, part); });
+}
+
 }  // namespace
 
 std::optional<std::string> address_space_error(const ClangError& error) {
+  if (error.file == kLibraryName) return std::nullopt;
   std::optional<std::string> message;
   if (error.text.starts_with("no matching ")) {
     message = call_error(error);
-  } else if (std::ranges::any_of(kMixing, [&](auto part) { return contains(error.text, part); }) &&
-             mixture(error.text)) {
+  } else if (names_two_types(error.text) && mixture(error.text)) {
     message = error.text;
   }
   if (message) message = in_metals_words(*std::move(message));

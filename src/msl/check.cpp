@@ -21,10 +21,6 @@ namespace {
 
 using Severity = Diagnostic::Severity;
 
-bool is_unsupported(const msl::KernelParameter& parameter) {
-  return parameter.kind == msl::ParameterKind::unsupported;
-}
-
 class Check {
  public:
   Check(const msl::Module& module, const msl::Toolchain& toolchain)
@@ -43,16 +39,15 @@ class Check {
   void refuse_unsupported() {
     for (const msl::KernelDefinition& definition : module_.definitions) {
       for (const msl::KernelParameter& parameter : definition.parameters) {
-        if (!is_unsupported(parameter)) continue;
+        if (parameter.kind != msl::ParameterKind::unsupported) continue;
         findings_.push_back(
             {Severity::error, parameter.location,
              fmt::format("kernel \"{}\", {}", definition.name, msl::why_unsupported(parameter))});
       }
     }
     std::ranges::copy_if(
-        module_.kernels, std::back_inserter(kernels_), [&](const msl::Kernel& kernel) {
-          return std::ranges::none_of(module_.definition_of(kernel).parameters, is_unsupported);
-        });
+        module_.kernels, std::back_inserter(kernels_),
+        [&](const msl::Kernel& kernel) { return module_.definition_of(kernel).supported(); });
   }
 
   Result<void> compile() {

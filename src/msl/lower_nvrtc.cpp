@@ -96,8 +96,8 @@ void print_entry(const Module& module, const Kernel& kernel, const ConstantValue
   const KernelDefinition& definition = module.definition_of(kernel);
   printer.insert("using NoriteKernel = decltype(", kernel.location);
   print_address(module, kernel, rewriter, printer);
-  const std::string bounds =
-      definition.max_threads > 0 ? fmt::format("__launch_bounds__({}) ", definition.max_threads)
+  const std::string bounds = definition.max_threads > 0
+                                 ? fmt::format("__launch_bounds__({}) ", definition.max_threads)
                                  : "";
   printer.insert(
       fmt::format("); extern \"C\" __global__ void {}norite_msl_entry({}) {{ "
@@ -108,9 +108,9 @@ void print_entry(const Module& module, const Kernel& kernel, const ConstantValue
   print_address(module, kernel, rewriter, printer);
   printer.insert(fmt::format(")({}); }}", arguments(definition, constants, references)),
                  kernel.location);
-  printer.lines(fmt::format(
-      "extern \"C\" __device__ const unsigned long norite_msl_buffer_bytes[] = {{{}}};",
-      buffer_bytes(definition, constants)));
+  printer.lines(
+      fmt::format("extern \"C\" __device__ const unsigned long norite_msl_buffer_bytes[] = {{{}}};",
+                  buffer_bytes(definition, constants)));
 }
 
 }  // namespace

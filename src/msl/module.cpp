@@ -325,6 +325,12 @@ class Parser {
 
 }  // namespace
 
+bool KernelDefinition::supported() const noexcept {
+  return std::ranges::none_of(parameters, [](const KernelParameter& parameter) {
+    return parameter.kind == ParameterKind::unsupported;
+  });
+}
+
 const Kernel* Module::find(std::string_view name) const {
   const auto found = std::find_if(kernels.begin(), kernels.end(),
                                   [&](const Kernel& kernel) { return kernel.name == name; });

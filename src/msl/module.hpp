@@ -50,6 +50,9 @@ struct KernelDefinition {
   Range item;  // the whole definition
   std::vector<KernelParameter> parameters;
   unsigned max_threads = 0;  // max_total_threads_per_threadgroup; 0 where not given
+
+  /// Whether it takes nothing but what can be bound here.
+  [[nodiscard]] bool supported() const noexcept;
 };
 
 /// What can be dispatched.

@@ -12,6 +12,7 @@
 #include <exception>
 #include <filesystem>
 #include <map>
+#include <mutex>
 
 #include "msl/preprocess_limits.hpp"
 
@@ -42,8 +43,8 @@ struct Session {
   ExpansionBudget budget = {};
 };
 
-// Wave builds its policies itself, so they find the session here. One run a thread at a time.
-thread_local Session* session = nullptr;
+// Wave builds its policies itself, so they find the session here.
+Session* session = nullptr;
 
 bool is_metal_header(std::string_view name) {
   return std::find(kMetalHeaders.begin(), kMetalHeaders.end(), name) != kMetalHeaders.end();
@@ -301,10 +302,13 @@ Result<Text> run(const Source& source, const Specialisation& macros) {
 
 Result<Text> preprocess(const Source& source, const Specialisation& macros) {
   NORITE_TRY(check_size(source.name, source.text));
+  // Wave asks for the time of day in ways that threads must not do together.
+  static std::mutex one_at_a_time;
+  const std::scoped_lock lock(one_at_a_time);
   Session here{source, {}};
-  Session* const outer = std::exchange(session, &here);
+  session = &here;
   auto result = run(source, macros);
-  session = outer;
+  session = nullptr;
   return result;
 }
 

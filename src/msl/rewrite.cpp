@@ -24,10 +24,6 @@ bool contains(const std::array<std::string_view, N>& words, std::string_view wor
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-bool is_unsupported(const KernelParameter& parameter) {
-  return parameter.kind == ParameterKind::unsupported;
-}
-
 /// The components of a swizzle as xyzw letters; empty where the word is none.
 std::string swizzle_letters(std::string_view word) {
   if (word.size() < 2 || word.size() > 4) return {};
@@ -49,7 +45,7 @@ void Rewriter::whole(std::span<const Kernel> kept) {
   if (!spaces_kept_) dropped_ = module_.address_space_twins;
   for (const KernelDefinition& definition : module_.definitions) {
     const bool wanted = definition.is_template
-                            ? std::ranges::none_of(definition.parameters, is_unsupported)
+                            ? definition.supported()
                             : std::ranges::any_of(kept, [&](const Kernel& kernel) {
                                 return &module_.definition_of(kernel) == &definition;
                               });
@@ -82,8 +78,7 @@ size_t Rewriter::one(size_t i, size_t end) {
   if (token.kind == TokenKind::number) return number(i);
   if (token.is(".") || token.is("->")) return swizzle(i);
   if (spaces_kept_ && names_function_pointer(i)) return function_pointer(i);
-  if (token.kind == TokenKind::pragma) return pragma(i);
-  if (target_ == Target::nvrtc && token.is("=")) return equals(i);
+  if (target_ == Target::nvrtc) return punctuation_for_nvrtc(i);
   printer_.token(token);
   return i + 1;
 }
@@ -93,10 +88,7 @@ size_t Rewriter::word(size_t i, size_t end) {
   if (token.is("threadgroup")) return threadgroup(i, end);
   if (token.is("constant")) return constant(i, end);
   if (token.is("kernel")) return kernel(i);
-  if (token.is("_numeric_limits_impl") && target_ == Target::nvrtc && scan_.is(i - 1, "struct")) {
-    // A specialisation at file scope: NVRTC wants to be told of which namespace's template.
-    insert("metal::", i);
-  }
+  if (target_ == Target::nvrtc) qualify_for_nvrtc(i);
   if (is_address_space(token.text)) return address_space(i);
   if (token.is("coherent") && scan_.is(i + 1, "(")) return scan_.skip(i + 1);
   const bool polls = target_ == Target::clang;
@@ -140,34 +132,6 @@ size_t Rewriter::attributes(size_t i) {
     if (attribute.name == "kernel") return kernel(i);
   }
   return scan_.skip(i);
-}
-
-// T a[N] = {[0 ... N - 1] = v};  →  a loop, since NVRTC does not know such ranges
-size_t Rewriter::equals(size_t i) {
-  const size_t brace = i + 1, bracket = i + 2;
-  size_t name = i - 1;
-  while (scan_.is(name, "]")) name = module_.partner[name] - 1;
-  const bool range_of_array = scan_.is(brace, "{") && scan_.is(bracket, "[") && name < i - 1 &&
-                              scan_.is(bracket + 2, "...") && scan_.is_identifier(name);
-  if (!range_of_array) {
-    printer_.token(module_.at(i));
-    return i + 1;
-  }
-  const size_t close = module_.partner[brace];
-  insert(fmt::format("; for (auto& norite_each : {}) norite_each =", module_.at(name).text), i);
-  range(module_.partner[bracket] + 2, close);
-  return close + 1;
-}
-
-// NVRTC has `#pragma unroll`, and none of clang's own.
-size_t Rewriter::pragma(size_t i) {
-  Token token = module_.at(i);
-  if (target_ == Target::nvrtc && token.text.starts_with("clang")) {
-    if (token.text.find("unroll") == std::string::npos) return i + 1;
-    token.text = unrolled(i + 1) ? "unroll" : "unroll 1";
-  }
-  printer_.token(token);
-  return i + 1;
 }
 
 // `v.xyz` becomes a call; on the left of an assignment, a call whose result can be assigned to.

@@ -54,10 +54,17 @@ class Rewriter {
   size_t swizzle(size_t i);
   size_t constant_defined(size_t i);
   size_t number(size_t i);
-  size_t equals(size_t i);
-  size_t pragma(size_t i);
   size_t kernel(size_t i);
   size_t attributes(size_t i);
+
+  // What NVRTC has not, or has otherwise than clang.
+  size_t punctuation_for_nvrtc(size_t i);
+  size_t pragma(size_t i);
+  size_t array_range(size_t i, size_t name);
+  size_t conditional(size_t i);
+  void qualify_for_nvrtc(size_t i);
+  [[nodiscard]] size_t array_before(size_t equals) const;
+  [[nodiscard]] size_t operand_end(size_t i) const;
 
   [[nodiscard]] size_t threadgroup_declaration_end(size_t i, size_t end) const;
   [[nodiscard]] bool starts_statement(size_t i) const;

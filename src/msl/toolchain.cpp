@@ -162,28 +162,19 @@ Result<std::string> Toolchain::examine(std::string_view text,
 }
 
 std::vector<std::string> language_flags() {
-  std::vector<std::string> flags = {"-x",
-                                    "c++",
-                                    "-std=c++17",
-                                    "-nostdinc",
-                                    "-nostdinc++",
-                                    "-fno-rtti",
-                                    "-ffp-contract=off",
-                                    "-fno-exceptions",
-                                    "-fno-math-errno",
-                                    "-fno-strict-aliasing",
-                                    "-fwrapv",
-                                    // Calls at which lanes meet must not be copied.
-                                    "-fconvergent-functions",
-                                    // Out of range saturates and NaN gives 0, as on GPUs.
-                                    "-fno-strict-float-cast-overflow",
-                                    // Loops around SIMD operations are not unrolled.
-                                    "-Wno-pass-failed",
-                                    // half and bfloat round after each operation.
-                                    "-Xclang",
-                                    "-ffloat16-excess-precision=none",
-                                    "-Xclang",
-                                    "-fbfloat16-excess-precision=none"};
+  std::vector<std::string> flags = {
+      "-x", "c++", "-std=c++17", "-nostdinc", "-nostdinc++", "-fno-rtti", "-ffp-contract=off",
+      "-fno-exceptions", "-fno-math-errno", "-fno-strict-aliasing", "-fwrapv",
+      // A large frame must not step over the guard page of its strand.
+      "-fstack-clash-protection",
+      // Calls at which lanes meet must not be copied.
+      "-fconvergent-functions",
+      // Out of range saturates and NaN gives 0, as on GPUs.
+      "-fno-strict-float-cast-overflow",
+      // Loops around SIMD operations are not unrolled.
+      "-Wno-pass-failed",
+      // half and bfloat round after each operation.
+      "-Xclang", "-ffloat16-excess-precision=none", "-Xclang", "-fbfloat16-excess-precision=none"};
   if (has_avx2()) flags.emplace_back("-march=x86-64-v3");
   return flags;
 }

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 using cpu::msl::compile;
-using cpu::msl::ObjectCache;
+using core::ObjectCache;
 using msl::Toolchain;
 using test::expect_error;
 using test::must;
@@ -120,13 +120,13 @@ TEST_F(ExecutorCacheTest, follows_the_user_s_cache_folder) {
 }
 
 TEST_F(ExecutorCacheTest, the_key_depends_on_everything) {
-  const std::string key = cpu::msl::object_key("text", {"-a", "-b"}, "clang 19");
+  const std::string key = core::object_key("text", {"-a", "-b"}, "clang 19");
   EXPECT_EQ(key.size(), 32U);
-  EXPECT_EQ(key, cpu::msl::object_key("text", {"-a", "-b"}, "clang 19"));
-  EXPECT_NE(key, cpu::msl::object_key("text2", {"-a", "-b"}, "clang 19"));
-  EXPECT_NE(key, cpu::msl::object_key("text", {"-a-b"}, "clang 19"));
-  EXPECT_NE(key, cpu::msl::object_key("text", {"-a"}, "-bclang 19"));
-  EXPECT_NE(key, cpu::msl::object_key("text", {"-a", "-b"}, "clang 20"));
+  EXPECT_EQ(key, core::object_key("text", {"-a", "-b"}, "clang 19"));
+  EXPECT_NE(key, core::object_key("text2", {"-a", "-b"}, "clang 19"));
+  EXPECT_NE(key, core::object_key("text", {"-a-b"}, "clang 19"));
+  EXPECT_NE(key, core::object_key("text", {"-a"}, "-bclang 19"));
+  EXPECT_NE(key, core::object_key("text", {"-a", "-b"}, "clang 20"));
 }
 
 TEST_F(ExecutorCacheTest, text_that_does_not_compile_gives_the_compiler_s_words) {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 
 #include "msl/executor_support.hpp"
 
@@ -54,11 +55,20 @@ class Pages {
   std::byte* memory_;
 };
 
+// All groups on the thread of the caller.
+class SameThreadCall final : public NativeCall {
+ public:
+  SameThreadCall() : NativeCall({}, Grid{}) {}
+  void parallel_for(int64_t count, int64_t /*grain*/, const RangeBody& body) const override {
+    body(0, count);
+  }
+};
+
 Result<void> run(const KernelObject& object, std::vector<BufferBinding> buffers = {}) {
   return cpu::msl::run(
       object,
       {.kernel = "k", .groups = {5, 1, 1}, .threads = {64, 1, 1}, .buffers = std::move(buffers)},
-      ThreadsCall());
+      SameThreadCall());
 }
 
 // Every thread of every group passes barriers and meets its neighbours.
@@ -170,7 +180,8 @@ TEST(ExecutorFaultTest, runs_out_of_stack) {
     for (const bool checked : {false, true}) {
       SCOPED_TRACE(step + (checked ? " checked" : ""));
       expect_error(run(*kernel(recursion(step), checked), {bind(0, out)}), Code::execution_failed,
-                   {"thread 33 of group (0, 0, 0) ran out of stack (128 KiB)"});
+                   {"thread 33 of group (0, 0, 0) ran out of stack (128 KiB)",
+                    checked ? " at k.metal:" : "; run it checked to see where"});
       expect_good_kernel_runs();
     }
   }
@@ -253,6 +264,8 @@ TEST(ExecutorFaultTest, leaves_other_devices_alone) {
   const Device good = test::cpu_device(), bad = test::cpu_device();
   must(good.registry().register_source("fill", kText));
   must(bad.registry().register_source("fill", kText));
+  must(fill(good, 70));
+  must(fill(bad, 70));
   std::thread faulting([&] {
     for (int round = 0; round < 20; ++round) {
       expect_error(fill(bad, int64_t{-1} << 60), Code::execution_failed, {"fill", "not its own"});
@@ -271,24 +284,30 @@ TEST(ExecutorFaultTest, a_thread_keeps_its_own_signal_stack) {
     own.ss_size = memory.size();
     stack_t before = {}, after = {};
     ASSERT_EQ(::sigaltstack(&own, &before), 0);
-    expect_error(cpu::msl::run(*kernel(kFaultEverywhere), everywhere(), ThreadsCall()),
-                 Code::execution_failed);
+    expect_error(run(*kernel(kFaultEverywhere)), Code::execution_failed);
     ASSERT_EQ(::sigaltstack(&before, &after), 0);
     EXPECT_EQ(after.ss_sp, own.ss_sp);
   }).join();
 }
 
 // --- Faults of others -------------------------------------------------------------------------
-// Each in a process of its own, in which the application was there first.
+// Each in a process of its own, in which the application was there first: these tests must come
+// before all others, as gtest has it for their name.
 
 class ExecutorFaultDeathTest : public ::testing::Test {
  protected:
-  void SetUp() override { pages_.protect(0, PROT_NONE); }
-
-  void run_kernels() const {
-    expect_error(run(*object_), Code::execution_failed);
-    expect_error(run(*object_), Code::execution_failed);
+  void SetUp() override {
+    if (handler_of_faults() != handler_at_start_) GTEST_SKIP() << "kernels have run here before";
+    pages_.protect(0, PROT_NONE);
   }
+
+  static void (*handler_of_faults())(int) {
+    struct sigaction action = {};
+    ::sigaction(SIGSEGV, nullptr, &action);
+    return action.sa_handler;
+  }
+
+  void run_kernel() const { expect_error(run(*faulting_), Code::execution_failed); }
   static void fault() { *reinterpret_cast<volatile int*>(pages_.page(0)) = 1; }
 
   // An application that makes a page accessible when it is needed.
@@ -307,43 +326,52 @@ class ExecutorFaultDeathTest : public ::testing::Test {
     ::sigaction(SIGSEGV, &action, nullptr);
   }
 
+  static inline const auto handler_at_start_ = handler_of_faults();
   static inline const Pages pages_{1};
-  const std::shared_ptr<KernelObject> object_ = kernel(kFaultEverywhere);
+  const std::shared_ptr<KernelObject> good_ = kernel("barrier(2);");
+  const std::shared_ptr<KernelObject> faulting_ = kernel(kFaultEverywhere);
+  const std::shared_ptr<KernelObject> endless_ = kernel("for (;;) poll();");
 };
 
 TEST_F(ExecutorFaultDeathTest, ends_the_process_as_ever) {
-  const auto fault_after_kernels = [&] {
-    run_kernels();
+  const auto fault_after_kernel = [&] {
+    run_kernel();
     fault();
   };
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  EXPECT_DEATH(fault_after_kernels(), "SEGV");
+  EXPECT_DEATH(fault_after_kernel(), "SEGV");
   return;
 #endif
 #endif
-  EXPECT_EXIT(fault_after_kernels(), ::testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(fault_after_kernel(), ::testing::KilledBySignal(SIGSEGV), "");
   EXPECT_EXIT(
       {
-        run_kernels();
+        run_kernel();
         ::raise(SIGTRAP);
       },
       ::testing::KilledBySignal(SIGTRAP), "");
 }
 
 TEST_F(ExecutorFaultDeathTest, reaches_the_handler_that_was_there) {
+  // After kernels on this thread, however they ended, and on a thread that runs none.
+  const auto fault_again_and_again = [&](int flags) {
+    install_repair(flags);
+    must(run(*good_));
+    fault();
+    for (const auto& object : {good_, faulting_, endless_}) {
+      (void)cpu::msl::run(*object, {.kernel = "k", .time_limit = std::chrono::milliseconds(20)},
+                          SameThreadCall());
+      pages_.protect(0, PROT_NONE);
+      fault();
+      pages_.protect(0, PROT_NONE);
+      std::thread(fault).join();
+    }
+    run_kernel();
+    ::_exit(*pages_.page(0) == std::byte{1} ? 42 : 3);
+  };
   for (const int flags : {0, SA_ONSTACK, SA_NODEFER}) {
-    EXPECT_EXIT(
-        {
-          install_repair(flags);
-          run_kernels();
-          fault();
-          pages_.protect(0, PROT_NONE);
-          std::thread(fault).join();
-          run_kernels();
-          ::_exit(*pages_.page(0) == std::byte{1} ? 42 : 3);
-        },
-        ::testing::ExitedWithCode(42), "");
+    EXPECT_EXIT(fault_again_and_again(flags), ::testing::ExitedWithCode(42), "");
   }
 }
 
@@ -352,7 +380,7 @@ TEST_F(ExecutorFaultDeathTest, signals_that_are_sent_are_not_the_kernels) {
       {
         ::signal(SIGTRAP, SIG_IGN);
         ::signal(SIGFPE, [](int) { ::_exit(43); });
-        run_kernels();
+        run_kernel();
         ::raise(SIGTRAP);
         ::raise(SIGFPE);
       },

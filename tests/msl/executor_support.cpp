@@ -115,7 +115,7 @@ std::shared_ptr<cpu::msl::KernelObject> kernel(const std::string& body, bool che
   static const TemporaryFolder folder;
   static const auto cache = [] {
     const ScopedEnv env("NORITE_CACHE_DIR", folder.path().c_str());
-    return must(cpu::msl::ObjectCache::open());
+    return must(core::ObjectCache::open());
   }();
   auto object = cpu::msl::compile(cache, "k", kernel_text(body), checked);
   if (!object) throw std::runtime_error(object.error().message + "\n" + object.error().log);

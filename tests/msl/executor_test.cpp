@@ -248,7 +248,7 @@ TEST(ExecutorTest, buffers_hold_what_the_kernel_needs) {
   text.replace(text.rfind("{}}"), 3, "{0, 0, 16}}");
   const test::TemporaryFolder folder;
   const test::ScopedEnv env("NORITE_CACHE_DIR", folder.path().c_str());
-  const auto cache = must(cpu::msl::ObjectCache::open());
+  const auto cache = must(core::ObjectCache::open());
   const auto object = must(cpu::msl::compile(cache, "k", text, false));
   std::vector<int> few(3), enough(4);
   expect_error(run(*object, {.kernel = "k", .buffers = {bind(2, few)}}, ThreadsCall()),

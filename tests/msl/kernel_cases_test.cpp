@@ -3,6 +3,8 @@
 // and special values, and a share of the cases in checked mode, which must accuse nothing.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <set>
 
 #include "cases/case.hpp"
@@ -49,6 +51,34 @@ TEST_P(KernelCases, MatchFloat64) {
   const Device device = test::must(Device::open("cpu", {.builtins = BuiltinForm::text}));
   check(device, FillKind::normal, kEvery);
   check(device, FillKind::special, kEvery);
+}
+
+std::vector<float> floats_of(const cases::Problem& problem) {
+  const auto bytes = test::must(problem.output_bytes());
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  return values;
+}
+
+// The two forms of a kernel sum in different orders, and are as near to each other as that allows.
+TEST_P(KernelCases, AgreeWithHostCode) {
+  const Device text = test::must(Device::open("cpu", {.builtins = BuiltinForm::text}));
+  const Device native = test::must(Device::open("cpu"));
+  for (const Case* one : cases::select(cases::kVerify, GetParam() + "[f32")) {
+    const bool other_dtypes = one->name.find("copy") != std::string::npos;
+    if (one->op != GetParam() || other_dtypes) continue;
+    SCOPED_TRACE(one->name);
+    const auto from_text = test::must(one->prepare(text, FillKind::normal));
+    const auto from_native = test::must(one->prepare(native, FillKind::normal));
+    test::must(from_text->run());
+    test::must(from_native->run());
+    const auto seen = floats_of(*from_text);
+    const auto expected = floats_of(*from_native);
+    ASSERT_EQ(seen.size(), expected.size());
+    for (size_t i = 0; i < seen.size(); ++i) {
+      ASSERT_NEAR(seen[i], expected[i], 2e-4 * (1 + std::abs(expected[i]))) << "element " << i;
+    }
+  }
 }
 
 TEST_P(KernelCases, CheckedModeAccusesNothing) {

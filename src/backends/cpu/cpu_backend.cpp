@@ -100,7 +100,7 @@ class CpuBackend final : public core::Backend {
 
   Result<std::shared_ptr<const core::PipelineState>> compile(const core::KernelSource& source,
                                                              const KernelId& id) override {
-    NORITE_TRY_ASSIGN(const msl::ObjectCache* const cache, object_cache());
+    NORITE_TRY_ASSIGN(const core::ObjectCache* const cache, object_cache());
     return msl::compile_text(shared_from_this(), *cache, source, id, options_);
   }
 
@@ -140,10 +140,10 @@ class CpuBackend final : public core::Backend {
   }
 
   // Opened when the first kernel text is compiled: most programs never do.
-  Result<const msl::ObjectCache*> object_cache() {
+  Result<const core::ObjectCache*> object_cache() {
     const std::scoped_lock lock(cache_mutex_);
     if (!cache_) {
-      NORITE_TRY_ASSIGN(auto opened, msl::ObjectCache::open());
+      NORITE_TRY_ASSIGN(auto opened, core::ObjectCache::open());
       cache_.emplace(std::move(opened));
     }
     return &*cache_;
@@ -153,7 +153,7 @@ class CpuBackend final : public core::Backend {
   SimdLevel level_;
   DeviceOptions options_;
   std::mutex cache_mutex_;
-  std::optional<msl::ObjectCache> cache_;
+  std::optional<core::ObjectCache> cache_;
   Executor executor_;
   Queue queue_;
 };

@@ -10,12 +10,12 @@
 
 #define NORITE_MSL_HOOK extern "C" __attribute__((visibility("hidden"), used)) NORITE_MSL_UNCHECKED
 // Initialisers of file-scope constants run before anyone is attached, and race with nobody.
-#define NORITE_MSL_REPORT(address, bytes, kind)                                            \
-  (norite_msl::runtime.access == nullptr                                                   \
-       ? void()                                                                            \
-       : norite_msl::runtime.access(                                                       \
-             const_cast<const void*>(static_cast<const volatile void*>(address)), bytes,   \
-             kind, __builtin_return_address(0)))
+#define NORITE_MSL_REPORT(address, bytes, kind)                                                \
+  (norite_msl::runtime.access == nullptr                                                       \
+       ? void()                                                                                \
+       : norite_msl::runtime.access(                                                           \
+             const_cast<const void*>(static_cast<const volatile void*>(address)), bytes, kind, \
+             __builtin_return_address(0)))
 
 NORITE_MSL_HOOK void __tsan_init() {}
 NORITE_MSL_HOOK void __tsan_func_entry(void*) {}

@@ -23,12 +23,12 @@ struct Components;
   };
 // Constants are evaluated with the members x to w, which are the ones the constructors set; they
 // lie side by side.
-#define NORITE_MSL_SUBSCRIPT(chosen)                                \
-  NORITE_MSL_INLINE constexpr T& operator[](uint i) {               \
-    return __builtin_is_constant_evaluated() ? chosen : (&x)[i]; \
-  }                                                                 \
-  NORITE_MSL_INLINE constexpr const T& operator[](uint i) const {   \
-    return __builtin_is_constant_evaluated() ? chosen : (&x)[i]; \
+#define NORITE_MSL_SUBSCRIPT(chosen)                              \
+  NORITE_MSL_INLINE constexpr T& operator[](uint i) {             \
+    return __builtin_is_constant_evaluated() ? chosen : (&x)[i];  \
+  }                                                               \
+  NORITE_MSL_INLINE constexpr const T& operator[](uint i) const { \
+    return __builtin_is_constant_evaluated() ? chosen : (&x)[i];  \
   }
 
 template <class T, bool Packed>

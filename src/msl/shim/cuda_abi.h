@@ -8,8 +8,6 @@
 // the size of what a reference or one element of a pointer names, 0 for an index not in use.
 #pragma once
 
-#include "shim/abi.h"
-
 namespace norite_msl {
 
 /// A reference to something larger than this takes a pointer after all.
@@ -21,8 +19,8 @@ constexpr unsigned long kMaxValueBytes = 1024;
 /// has not (65535 blocks along y and z), block number x + y * gridDim.x is the group's number in
 /// the grid, x running fastest, and surplus blocks return.
 struct GridShape {
-  Uint3 groups;
-  Uint3 threads;  // of the whole grid
+  unsigned groups[3];
+  unsigned threads[3];  // of the whole grid
   unsigned ragged;
   unsigned folded;
 };

@@ -9,8 +9,7 @@ namespace norite_msl {
 
 /// The type that CUDA's functions know a word of that size by.
 template <class T>
-using atomic_word_t =
-    metal::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
+using atomic_word_t = metal::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
 
 template <class T>
 NORITE_MSL_INLINE atomic_word_t<T>* atomic_word(volatile T* object) {

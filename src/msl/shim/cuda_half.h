@@ -19,18 +19,18 @@ inline constexpr bool kNarrow<Narrow<Brain>> = true;
 template <class X>
 inline constexpr bool kBuiltin = (kScalar<X> != kNoScalar && !kNarrow<X>) || __is_enum(X);
 
-template <bool Brain>
-NORITE_MSL_INLINE ushort rounded_bits(float x) {
+NORITE_MSL_INLINE ushort rounded_half(float x) {
+  ushort bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+NORITE_MSL_INLINE ushort rounded_bfloat(float x) {
 #if __CUDA_ARCH__ >= 800
   ushort bits;
-  if constexpr (Brain) {
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
-  } else {
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
-  }
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
 #else
-  return Brain ? bfloat_bits(x) : half_bits(x);
+  return bfloat_bits(x);
 #endif
 }
 
@@ -40,8 +40,9 @@ NORITE_MSL_INLINE float widened_half(ushort bits) {
   return x;
 }
 
-template <class A, class B, bool = (kNarrow<A> || kBuiltin<A>) && (kNarrow<B> || kBuiltin<B>) &&
-                                   (kNarrow<A> || kNarrow<B>)>
+template <class A, class B,
+          bool = (kNarrow<A> || kBuiltin<A>) && (kNarrow<B> || kBuiltin<B>) &&
+                 (kNarrow<A> || kNarrow<B>)>
 struct Met {};
 template <class A>
 struct Met<A, A, true> {
@@ -62,10 +63,7 @@ struct Narrow {
   ushort bits;
 
   Narrow() = default;
-  NORITE_MSL_INLINE constexpr Narrow(float x)
-      : bits(!__builtin_is_constant_evaluated() ? rounded_bits<Brain>(x)
-             : Brain                            ? bfloat_bits(x)
-                                                : half_bits(x)) {}
+  NORITE_MSL_INLINE constexpr Narrow(float x) : bits(rounded(x)) {}
   template <class X, metal::enable_if_t<kBuiltin<X>, int> = 0>
   NORITE_MSL_INLINE constexpr Narrow(X x) : Narrow(float(x)) {}
   NORITE_MSL_INLINE constexpr explicit Narrow(Narrow<!Brain> x) : Narrow(float(x)) {}
@@ -78,10 +76,10 @@ struct Narrow {
     }
   }
 
-#define NORITE_MSL_COMPOUND(op)                               \
-  template <class X, class = met_t<Narrow, X>>                \
-  NORITE_MSL_INLINE constexpr Narrow& operator op##=(X x) {   \
-    return *this = Narrow(*this op x);                        \
+#define NORITE_MSL_COMPOUND(op)                             \
+  template <class X, class = met_t<Narrow, X>>              \
+  NORITE_MSL_INLINE constexpr Narrow& operator op##=(X x) { \
+    return *this = Narrow(*this op x);                      \
   }
   NORITE_MSL_COMPOUND(+)
   NORITE_MSL_COMPOUND(-)
@@ -100,12 +98,18 @@ struct Narrow {
     *this -= 1;
     return before;
   }
+
+ private:
+  static NORITE_MSL_INLINE constexpr ushort rounded(float x) {
+    if (__builtin_is_constant_evaluated()) return Brain ? bfloat_bits(x) : half_bits(x);
+    return Brain ? rounded_bfloat(x) : rounded_half(x);
+  }
 };
 
-#define NORITE_MSL_ARITHMETIC(op)                               \
-  template <class A, class B, class R = met_t<A, B>>            \
-  NORITE_MSL_INLINE constexpr R operator op(A a, B b) {         \
-    return R(float(R(a)) op float(R(b)));                       \
+#define NORITE_MSL_ARITHMETIC(op)                       \
+  template <class A, class B, class R = met_t<A, B>>    \
+  NORITE_MSL_INLINE constexpr R operator op(A a, B b) { \
+    return R(float(R(a)) op float(R(b)));               \
   }
 NORITE_MSL_ARITHMETIC(+)
 NORITE_MSL_ARITHMETIC(-)
@@ -113,10 +117,10 @@ NORITE_MSL_ARITHMETIC(*)
 NORITE_MSL_ARITHMETIC(/)
 #undef NORITE_MSL_ARITHMETIC
 
-#define NORITE_MSL_COMPARISON(op)                               \
-  template <class A, class B, class R = met_t<A, B>>            \
-  NORITE_MSL_INLINE constexpr bool operator op(A a, B b) {      \
-    return float(R(a)) op float(R(b));                          \
+#define NORITE_MSL_COMPARISON(op)                          \
+  template <class A, class B, class R = met_t<A, B>>       \
+  NORITE_MSL_INLINE constexpr bool operator op(A a, B b) { \
+    return float(R(a)) op float(R(b));                     \
   }
 NORITE_MSL_COMPARISON(==)
 NORITE_MSL_COMPARISON(!=)
@@ -134,6 +138,22 @@ template <bool Brain>
 NORITE_MSL_INLINE constexpr Narrow<Brain> operator-(Narrow<Brain> x) {
   x.bits ^= 0x8000;
   return x;
+}
+
+/// An operand of a conditional, of type A beside one of type B: as the type in which they meet if
+/// one of them is half or bfloat, else as it is.
+template <class A, class B>
+NORITE_MSL_INLINE constexpr decltype(auto) meet(A operand) {
+  using Own = metal::decay_t<A>;
+  using Other = metal::decay_t<B>;
+  if constexpr ((kNarrow<Own> || kNarrow<Other>) && !metal::is_same_v<Own, Other> &&
+                (kNarrow<Own> || kBuiltin<Own>) && (kNarrow<Other> || kBuiltin<Other>)) {
+    return met_t<Own, Other>(operand);
+  } else if constexpr (metal::is_pointer_v<Other> && metal::is_integral_v<Own>) {
+    return Other(nullptr);
+  } else {
+    return static_cast<A>(operand);
+  }
 }
 
 }  // namespace norite_msl

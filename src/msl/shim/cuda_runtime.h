@@ -48,18 +48,18 @@ NORITE_MSL_INLINE unsigned lesser(unsigned a, unsigned b) { return a < b ? a : b
 NORITE_MSL_INLINE Uint3 group_of_block(const GridShape& shape) {
   if (!shape.folded) return {blockIdx.x, blockIdx.y, blockIdx.z};
   const unsigned long number = blockIdx.x + (unsigned long)blockIdx.y * gridDim.x;
-  const unsigned long row = number / shape.groups.x;
-  return {unsigned(number % shape.groups.x), unsigned(row % shape.groups.y),
-          unsigned(row / shape.groups.y)};
+  const unsigned long row = number / shape.groups[0];
+  return {unsigned(number % shape.groups[0]), unsigned(row % shape.groups[1]),
+          unsigned(row / shape.groups[1])};
 }
 
 /// Where this thread stands; false for one that stands nowhere.
 NORITE_MSL_INLINE bool find_place(const GridShape& shape, ThreadPlace& t) {
-  t.groups = shape.groups;
-  t.grid_size = shape.threads;
+  t.groups = {shape.groups[0], shape.groups[1], shape.groups[2]};
+  t.grid_size = {shape.threads[0], shape.threads[1], shape.threads[2]};
   t.dispatch_group_size = {blockDim.x, blockDim.y, blockDim.z};
   t.group_position = group_of_block(shape);
-  if (shape.folded && t.group_position.z >= shape.groups.z) return false;
+  if (shape.folded && t.group_position.z >= shape.groups[2]) return false;
   const Uint3 first = {t.group_position.x * blockDim.x, t.group_position.y * blockDim.y,
                        t.group_position.z * blockDim.z};
   t.index_in_group = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
@@ -67,9 +67,9 @@ NORITE_MSL_INLINE bool find_place(const GridShape& shape, ThreadPlace& t) {
   t.position_in_group = {threadIdx.x, threadIdx.y, threadIdx.z};
   if (shape.ragged) {
     // The living threads are the first ones of the block, numbered as those of a smaller group.
-    t.group_size = {lesser(blockDim.x, shape.threads.x - first.x),
-                    lesser(blockDim.y, shape.threads.y - first.y),
-                    lesser(blockDim.z, shape.threads.z - first.z)};
+    t.group_size = {lesser(blockDim.x, shape.threads[0] - first.x),
+                    lesser(blockDim.y, shape.threads[1] - first.y),
+                    lesser(blockDim.z, shape.threads[2] - first.z)};
     const unsigned row = t.index_in_group / t.group_size.x;
     t.position_in_group = {t.index_in_group % t.group_size.x, row % t.group_size.y,
                            row / t.group_size.y};
@@ -79,8 +79,7 @@ NORITE_MSL_INLINE bool find_place(const GridShape& shape, ThreadPlace& t) {
                         first.z + t.position_in_group.z};
   t.lane = t.index_in_group % kSimdWidth;
   t.simdgroup = t.index_in_group / kSimdWidth;
-  t.simdgroups =
-      (t.group_size.x * t.group_size.y * t.group_size.z + kSimdWidth - 1) / kSimdWidth;
+  t.simdgroups = (t.group_size.x * t.group_size.y * t.group_size.z + kSimdWidth - 1) / kSimdWidth;
   return true;
 }
 

@@ -3,7 +3,9 @@
 // are classes here and builtin elsewhere.
 #pragma once
 #include "shim/cuda_names.h"
+
 #include "shim/cuda_half.h"
+
 #include "shim/abi.h"
 #include "shim/arguments.h"
 #include "shim/array.h"
@@ -20,6 +22,7 @@
 #include "shim/cuda_lanes.h"
 #include "shim/cuda_math.h"
 #include "shim/cuda_meeting.h"
+#include "shim/cuda_runtime.h"
 #include "shim/cuda_simdgroup_matrix.h"
 #include "shim/elementwise.h"
 #include "shim/geometric.h"
@@ -43,4 +46,3 @@
 #include "shim/type_transforms.h"
 #include "shim/types.h"
 #include "shim/vec.h"
-#include "shim/cuda_runtime.h"

@@ -8,15 +8,16 @@
 
 namespace norite::cpu::msl {
 
-Result<std::shared_ptr<KernelObject>> compile(const ObjectCache& cache, std::string_view kernel,
+Result<std::shared_ptr<KernelObject>> compile(const core::ObjectCache& cache,
+                                              std::string_view kernel,
                                               std::string_view lowered_text, bool checked) {
   NORITE_TRY_ASSIGN(const auto toolchain, norite::msl::Toolchain::find());
   const auto flags = norite::msl::compile_flags(checked);
-  const std::string key = object_key(lowered_text, flags, toolchain.version());
-  auto path =
-      cache.get(key, lowered_text, [&](const std::string& source, const std::string& object) {
-        return toolchain.compile(source, object, flags);
-      });
+  const std::string key = core::object_key(lowered_text, flags, toolchain.version());
+  auto path = cache.get(key, ".so", lowered_text,
+                        [&](const std::string& source, const std::string& object) {
+                          return toolchain.compile(source, object, flags);
+                        });
   if (!path) {
     Error& error = path.error();
     return fail(error.code, fmt::format("kernel \"{}\": {}", kernel, error.message),

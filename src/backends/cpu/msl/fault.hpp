@@ -11,7 +11,13 @@ namespace norite::cpu::msl {
 
 /// What a kernel's thread did that the machine refuses.
 struct Fault {
-  enum class Kind : uint8_t { memory, wild_memory, stack, division, trap };
+  enum class Kind : uint8_t {
+    memory,
+    wild_memory,  // at an address that the system does not tell: no memory can have it
+    stack,
+    division,  // of integers, by zero or with a quotient that does not fit
+    trap,
+  };
   Kind kind = Kind::trap;
   int signal = 0;
   uintptr_t address = 0;      // of the memory, for `memory`

@@ -6,7 +6,7 @@
 // kernels makes the process handle SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP here. A fault of a
 // kernel, or of a function of the C library that it called, is recorded, and the OS thread goes on
 // in code that abandons the group. Every other fault gets what it would have got before, a handler
-// or the end of the process, and one that a process has sent too.
+// or the end of the process; so does a signal that someone sent.
 //
 // What cannot be promised:
 //  - An access outside its buffers that hits other mapped memory of the process is no fault. Only
@@ -18,7 +18,7 @@
 //    thread has one: those that run kernels do.
 #pragma once
 
-#include <csignal>
+#include <signal.h>
 
 #include <atomic>
 #include <cstddef>

@@ -290,19 +290,20 @@ void GroupRunner::land() {
   stop(Outcome::faulted);
 }
 
-// Before the executor's code does on a kernel's stack what cannot be abandoned half done. If the
-// stack has to overflow, it does so here.
-inline void GroupRunner::leave_kernel() {
+// Comes before what the executor does on a kernel's stack and cannot abandon half done. If the
+// stack is to run out, it does so here.
+inline void GroupRunner::leave_kernel(const void* site) {
   guard_.leave();
   if (strand_->room_below(__builtin_frame_address(0)) >= kExecutorStackBytes) return;
-  fault_ = {.kind = Fault::Kind::stack};
+  fault_ = {.kind = Fault::Kind::stack,
+            .instruction = reinterpret_cast<uintptr_t>(site) - 1};  // a site is behind its call
   stop(Outcome::faulted);
 }
 
 // --- What a kernel calls ----------------------------------------------------------------------
 
 void GroupRunner::barrier(unsigned scopes, const void* site) {
-  leave_kernel();
+  leave_kernel(site);
   Waiting& self = waiting_[thread_];
   self.site = site;
   self.exchange = nullptr;
@@ -312,7 +313,7 @@ void GroupRunner::barrier(unsigned scopes, const void* site) {
 }
 
 void GroupRunner::meet(norite_msl::LaneExchange change, unsigned scopes, const void* site) {
-  leave_kernel();
+  leave_kernel(site);
   Waiting& self = waiting_[thread_];
   self.site = site;
   self.exchange = change;
@@ -340,7 +341,7 @@ void* GroupRunner::variable(norite_msl::ThreadgroupVariable& variable, uint64_t 
                             uint64_t alignment) {
   unsigned known = __atomic_load_n(&variable.place, __ATOMIC_ACQUIRE);
   if (known == 0) [[unlikely]] {
-    leave_kernel();
+    leave_kernel(nullptr);
     Variables& variables = work_->object->variables();
     if (!variables.place(variable, bytes, alignment) ||
         variables.bytes() + work_->slot_bytes_in_sum > kMaxThreadgroupBytes) {
@@ -357,13 +358,14 @@ void GroupRunner::poll() {
 }
 
 void GroupRunner::access(const void* address, uint64_t bytes, unsigned kind, const void* site) {
+  leave_kernel(site);
   // A thread's own memory, and what the executor lent it: exchange slots, arguments, its place.
-  if (strand_->owns(address) || lies_in(*this, address) || lies_in(*strand_, address) ||
-      lies_in(Cancellation::cancelling(), address) || lies_in(runtime(), address)) {
-    return;
+  const bool private_memory =
+      strand_->owns(address) || lies_in(*this, address) || lies_in(*strand_, address) ||
+      lies_in(Cancellation::cancelling(), address) || lies_in(runtime(), address);
+  if (!private_memory && !work_->checker->access(thread_, address, bytes, kind, site)) {
+    stop(Outcome::refused);
   }
-  leave_kernel();
-  if (!work_->checker->access(thread_, address, bytes, kind, site)) stop(Outcome::refused);
   enter_kernel();
 }
 

@@ -109,7 +109,7 @@ class GroupRunner {
   void suspend();
   void switch_to(unsigned thread);
   void enter_kernel() noexcept { guard_.enter(*strand_); }
-  void leave_kernel();
+  void leave_kernel(const void* site);
   [[noreturn]] void stop(Outcome outcome);
   [[noreturn]] void land();
 

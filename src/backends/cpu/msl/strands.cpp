@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #if defined(__SANITIZE_ADDRESS__)
 #define NORITE_ADDRESS_SANITIZER
 #elif defined(__SANITIZE_THREAD__)
@@ -133,8 +135,13 @@ Strand& Strands::take() {
   const size_t index = made_++;
   Strand& strand = strands_[index];
   std::byte* guard = memory_ + index * stride();
-  // Each guard splits a mapping, and a process may only have so many: the stack works without.
-  (void)::mprotect(guard, page_bytes(), PROT_NONE);
+  // Each guard splits a mapping, and a process may only have so many (65,530 on Linux), of which
+  // the application wants some: later stacks do without.
+  constexpr int kMostGuards = 16'384;
+  static std::atomic<int> guards = 0;
+  if (guards.fetch_add(1, std::memory_order_relaxed) < kMostGuards) {
+    (void)::mprotect(guard, page_bytes(), PROT_NONE);
+  }
   strand.stack = guard + page_bytes();
   strand.stack_bytes = kStackBytes;
   strand.owner = this;

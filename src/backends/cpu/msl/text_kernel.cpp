@@ -59,7 +59,7 @@ Launch launch_of(const TextKernel& kernel, const NativeCall& call) {
 }  // namespace
 
 Result<std::shared_ptr<const core::PipelineState>> compile_text(
-    std::shared_ptr<const core::Backend> backend, const ObjectCache& cache,
+    std::shared_ptr<const core::Backend> backend, const core::ObjectCache& cache,
     const core::KernelSource& source, const KernelId& id, const DeviceOptions& options) {
   NORITE_TRY_ASSIGN(const front::Module module,
                     front::parse(front::source_of(source), id.specialisation));

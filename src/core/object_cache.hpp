@@ -10,7 +10,7 @@
 
 #include "norite/error.hpp"
 
-namespace norite::cpu::msl {
+namespace norite::core {
 
 /// 32 hexadecimal digits that stand for all that a compiled object depends on.
 std::string object_key(std::string_view text, const std::vector<std::string>& flags,
@@ -30,9 +30,9 @@ class ObjectCache {
       std::function<Result<void>(const std::string& source_path, const std::string& object_path)>;
 
   /// The path of the object for this key: the stored one where its bytes are what was written, else
-  /// one that `build` makes now.
-  [[nodiscard]] Result<std::filesystem::path> get(std::string_view key, std::string_view text,
-                                                  const Build& build) const;
+  /// one that `build` makes now. Its name ends in `suffix`.
+  [[nodiscard]] Result<std::filesystem::path> get(std::string_view key, std::string_view suffix,
+                                                  std::string_view text, const Build& build) const;
 
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
 
@@ -44,4 +44,4 @@ class ObjectCache {
   bool temporary_;
 };
 
-}  // namespace norite::cpu::msl
+}  // namespace norite::core

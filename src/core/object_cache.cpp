@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "backends/cpu/msl/object_cache.hpp"
+#include "core/object_cache.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -17,13 +17,13 @@
 
 #include "core/env.hpp"
 
-namespace norite::cpu::msl {
+namespace norite::core {
 
 namespace fs = std::filesystem;
 
 namespace {
 
-// Goes up when the executor and compiled objects change what they agree on.
+// Goes up when backends and compiled objects change what they agree on.
 constexpr int kAbiVersion = 1;
 
 class Hash {
@@ -130,12 +130,12 @@ std::string object_key(std::string_view text, const std::vector<std::string>& fl
 }
 
 Result<ObjectCache> ObjectCache::open() {
-  if (const auto folder = core::env::cache_folder(); folder && make_private_folder(*folder)) {
+  if (const auto folder = env::cache_folder(); folder && make_private_folder(*folder)) {
     std::error_code error;
     fs::path path = fs::absolute(*folder, error);
     if (!error) return ObjectCache(std::move(path), false);
   }
-  NORITE_TRY_ASSIGN(fs::path folder, make_temporary_folder(core::env::temporary_folder()));
+  NORITE_TRY_ASSIGN(fs::path folder, make_temporary_folder(env::temporary_folder()));
   return ObjectCache(std::move(folder), true);
 }
 
@@ -148,16 +148,16 @@ ObjectCache::~ObjectCache() {
   fs::remove_all(folder_, error);
 }
 
-Result<fs::path> ObjectCache::get(std::string_view key, std::string_view text,
-                                  const Build& build) const {
-  const fs::path object = folder_ / fmt::format("{}.so", key);
+Result<fs::path> ObjectCache::get(std::string_view key, std::string_view suffix,
+                                  std::string_view text, const Build& build) const {
+  const fs::path object = folder_ / fmt::format("{}{}", key, suffix);
   const fs::path sum = folder_ / fmt::format("{}.xxh", key);
   if (const auto hash = hash_of_file(object); hash && contents(sum) == hash) return object;
 
   NORITE_TRY_ASSIGN(fs::path made, make_temporary_folder(folder_));
   const Workshop workshop(std::move(made));
   const fs::path new_source = workshop.folder / "kernel.cpp";
-  const fs::path new_object = workshop.folder / "kernel.so";
+  const fs::path new_object = workshop.folder / fmt::format("kernel{}", suffix);
   const fs::path new_sum = workshop.folder / "kernel.xxh";
   NORITE_TRY(write_file(new_source, text));
   NORITE_TRY(build(new_source.string(), new_object.string()));
@@ -171,4 +171,4 @@ Result<fs::path> ObjectCache::get(std::string_view key, std::string_view text,
   return object;
 }
 
-}  // namespace norite::cpu::msl
+}  // namespace norite::core

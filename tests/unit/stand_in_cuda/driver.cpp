@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// Exports the functions of libcuda.so.1 that the CUDA backend takes.
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "backends/cuda/cuda_api.hpp"
+#include "unit/stand_in_cuda/settings.hpp"
+
+using namespace norite::cuda;  // NOLINT: the names of the API are the point
+
+namespace {
+
+std::recursive_mutex mutex;
+int fault = 0;  // from here on the answer to everything
+
+/// What a call answers before it does anything.
+CUresult answer(const char* function) {
+  auto& settings = stand_in_cuda();
+  if (fault != 0) return fault;
+  if (settings.failing == function && settings.calls_before-- <= 0) return settings.error;
+  return CUDA_SUCCESS;
+}
+
+CUresult take(void** memory, size_t bytes) {
+  *memory = std::malloc(bytes);
+  std::memset(*memory, 0xAB, bytes);
+  ++stand_in_cuda().live_allocations;
+  return CUDA_SUCCESS;
+}
+
+CUresult give_back(void* memory) {
+  std::free(memory);
+  --stand_in_cuda().live_allocations;
+  return CUDA_SUCCESS;
+}
+
+void* host(CUdeviceptr memory) { return reinterpret_cast<void*>(memory); }
+
+template <class Handle>
+Handle some(int value) {
+  return reinterpret_cast<Handle>(static_cast<intptr_t>(value));
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) norite::test::StandInCuda& stand_in_cuda() {
+  static norite::test::StandInCuda settings;
+  return settings;
+}
+
+extern "C" __attribute__((visibility("default"))) void stand_in_cuda_recover() { fault = 0; }
+
+#define STAND_IN(name, ...)                                                     \
+  extern "C" __attribute__((visibility("default"))) CUresult name(__VA_ARGS__); \
+  CUresult name(__VA_ARGS__)
+#define ANSWER()                                     \
+  const std::scoped_lock lock(mutex);                \
+  if (const CUresult said = answer(__func__)) return said
+
+STAND_IN(cuInit, unsigned) {
+  ANSWER();
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuDriverGetVersion, int* version) {
+  ANSWER();
+  *version = stand_in_cuda().driver_version;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuGetErrorName, CUresult error, const char** name) {
+  *name = error == CUDA_ERROR_ILLEGAL_ADDRESS  ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : error == CUDA_ERROR_OUT_OF_MEMORY  ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == CUDA_ERROR_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE"
+                                               : nullptr;
+  return *name == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+STAND_IN(cuGetErrorString, CUresult error, const char** text) {
+  *text = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "an illegal memory access was encountered" : nullptr;
+  return *text == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+STAND_IN(cuDeviceGetCount, int* count) {
+  ANSWER();
+  *count = stand_in_cuda().devices;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuDeviceGet, CUdevice* device, int ordinal) {
+  ANSWER();
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuDeviceGetName, char* name, int bytes, CUdevice) {
+  ANSWER();
+  std::strncpy(name, "Stand-in GPU", static_cast<size_t>(bytes));
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuDeviceTotalMem_v2, size_t* bytes, CUdevice) {
+  ANSWER();
+  *bytes = size_t{8} << 30;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuDeviceGetAttribute, int* value, int attribute, CUdevice) {
+  ANSWER();
+  const auto& settings = stand_in_cuda();
+  *value = attribute == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK               ? 1024
+           : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT              ? 4
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR          ? settings.capability / 10
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR          ? settings.capability % 10
+           : attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? 232448
+           : attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED            ? int{settings.pools}
+                                                                                : 0;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuDevicePrimaryCtxRetain, CUcontext* context, CUdevice device) {
+  ANSWER();
+  *context = some<CUcontext>(device + 1);
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuDevicePrimaryCtxRelease_v2, CUdevice) { return CUDA_SUCCESS; }
+STAND_IN(cuCtxPushCurrent_v2, CUcontext) { return CUDA_SUCCESS; }
+STAND_IN(cuCtxPopCurrent_v2, CUcontext* context) {
+  *context = some<CUcontext>(1);
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuMemGetInfo_v2, size_t* free, size_t* total) {
+  *free = 1000;
+  *total = 2000;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuMemAlloc_v2, CUdeviceptr* memory, size_t bytes) {
+  ANSWER();
+  return take(reinterpret_cast<void**>(memory), bytes);
+}
+STAND_IN(cuMemFree_v2, CUdeviceptr memory) { return give_back(host(memory)); }
+STAND_IN(cuMemAllocAsync, CUdeviceptr* memory, size_t bytes, CUstream) {
+  ANSWER();
+  return take(reinterpret_cast<void**>(memory), bytes);
+}
+STAND_IN(cuMemFreeAsync, CUdeviceptr memory, CUstream) {
+  const std::scoped_lock lock(mutex);
+  return give_back(host(memory));
+}
+STAND_IN(cuMemAllocHost_v2, void** memory, size_t bytes) {
+  ANSWER();
+  return take(memory, bytes);
+}
+STAND_IN(cuMemFreeHost, void* memory) {
+  const std::scoped_lock lock(mutex);
+  return give_back(memory);
+}
+STAND_IN(cuMemsetD8Async, CUdeviceptr target, unsigned char value, size_t bytes, CUstream) {
+  ANSWER();
+  std::memset(host(target), value, bytes);
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuMemcpyHtoDAsync_v2, CUdeviceptr to, const void* from, size_t bytes, CUstream) {
+  ANSWER();
+  std::memcpy(host(to), from, bytes);
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuMemcpyDtoHAsync_v2, void* to, CUdeviceptr from, size_t bytes, CUstream) {
+  ANSWER();
+  std::memcpy(to, host(from), bytes);
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuMemcpyDtoH_v2, void* to, CUdeviceptr from, size_t bytes) {
+  ANSWER();
+  std::memcpy(to, host(from), bytes);
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuStreamCreate, CUstream* stream, unsigned) {
+  ANSWER();
+  *stream = some<CUstream>(2);
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuStreamDestroy_v2, CUstream) { return CUDA_SUCCESS; }
+STAND_IN(cuStreamSynchronize, CUstream) {
+  ANSWER();
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuEventCreate, CUevent* event, unsigned) {
+  ANSWER();
+  *event = some<CUevent>(3);
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuEventDestroy_v2, CUevent) { return CUDA_SUCCESS; }
+STAND_IN(cuEventRecord, CUevent, CUstream) {
+  ANSWER();
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuEventSynchronize, CUevent) {
+  const std::scoped_lock lock(mutex);
+  auto& settings = stand_in_cuda();
+  if (settings.fault_after_launch != 0 && !settings.launches.empty()) {
+    fault = settings.fault_after_launch;
+  }
+  return answer(__func__);
+}
+STAND_IN(cuEventElapsedTime, float* milliseconds, CUevent, CUevent) {
+  *milliseconds = 0.25F;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuModuleLoadData, CUmodule* module, const void*) {
+  ANSWER();
+  *module = some<CUmodule>(4);
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuModuleUnload, CUmodule) { return CUDA_SUCCESS; }
+STAND_IN(cuModuleGetFunction, CUfunction* function, CUmodule, const char*) {
+  ANSWER();
+  *function = some<CUfunction>(5);
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuModuleGetGlobal_v2, CUdeviceptr* memory, size_t* bytes, CUmodule, const char*) {
+  ANSWER();
+  auto& table = stand_in_cuda().buffer_bytes;
+  *memory = reinterpret_cast<CUdeviceptr>(table.data());
+  *bytes = sizeof table;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuFuncGetAttribute, int* value, int attribute, CUfunction) {
+  ANSWER();
+  *value = attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? stand_in_cuda().own_shared_bytes : 1024;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuFuncSetAttribute, CUfunction, int, int) {
+  ANSWER();
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuLaunchKernel, CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream,
+         void** parameters, void**) {
+  ANSWER();
+  auto& settings = stand_in_cuda();
+  settings.launches.push_back(
+      {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, parameters});
+  if (settings.on_launch) settings.on_launch(settings.launches.back());
+  settings.launches.back().parameters = nullptr;
+  return CUDA_SUCCESS;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// How the stand-in for NVIDIA's driver and NVRTC behaves, and what it saw. Its "GPU" is host memory,
+// and its kernels do what a test says.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace norite::test {
+
+struct StandInLaunch {
+  std::array<unsigned, 3> blocks, threads;
+  unsigned shared_bytes = 0;
+  void** parameters = nullptr;  // while the hook runs
+};
+
+struct StandInCuda {
+  // What it is.
+  int driver_version = 13000;
+  int nvrtc_major = 13, nvrtc_minor = 0;
+  int devices = 1;
+  int capability = 90;
+  bool pools = true;
+  std::array<unsigned long, 31> buffer_bytes = {};  // of every kernel
+  int own_shared_bytes = 0;
+  std::function<void(const StandInLaunch&)> on_launch;
+
+  // What goes wrong. `failing` names one function, which gives `error` after so many calls that
+  // succeed; a fault answers every call from the next wait on.
+  std::string failing;
+  int error = 0;
+  int calls_before = 0;
+  int fault_after_launch = 0;
+
+  // What it saw.
+  std::vector<StandInLaunch> launches;
+  std::vector<std::string> compiled;  // texts
+  std::vector<std::vector<std::string>> options;
+  long live_allocations = 0;
+};
+
+}  // namespace norite::test
+
+extern "C" __attribute__((visibility("default"))) norite::test::StandInCuda& stand_in_cuda();
