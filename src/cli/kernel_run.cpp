@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "cases/values.hpp"
 #include "cli/json_output.hpp"
 #include "cli/kernel.hpp"
 #include "cli/kernel_file.hpp"
@@ -45,7 +46,7 @@ Result<std::vector<double>> first_values(const Buffer& buffer) {
   NORITE_TRY(buffer.read(bytes));
   std::vector<double> values;
   for (int64_t i = 0; i < count; ++i) {
-    values.push_back(value_at(buffer.dtype(), bytes.data() + i * size));
+    values.push_back(cases::decode(buffer.dtype(), bytes.data() + i * size));
   }
   return values;
 }

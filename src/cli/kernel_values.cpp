@@ -14,6 +14,8 @@
 #include <limits>
 #include <optional>
 
+#include "cases/values.hpp"
+
 namespace norite::cli {
 namespace {
 
@@ -21,13 +23,6 @@ template <class T>
 void append(std::vector<std::byte>& bytes, T value) {
   const auto* first = reinterpret_cast<const std::byte*>(&value);
   bytes.insert(bytes.end(), first, first + sizeof(T));
-}
-
-template <class T>
-T load(const std::byte* element) {
-  T value;
-  std::memcpy(&value, element, sizeof(T));
-  return value;
 }
 
 std::string lower(std::string_view text) {
@@ -96,7 +91,7 @@ Result<void> append_float(std::vector<std::byte>& bytes, DType dtype, const std:
   if (dtype == DType::f32) append(bytes, std::strtof(text.c_str(), nullptr));
   if (dtype == DType::f16) append(bytes, to_float16(round_to_odd(exact)).bits);
   if (dtype == DType::bf16) append(bytes, to_bfloat16(round_to_odd(exact)).bits);
-  if (!std::isinf(value_at(dtype, &bytes[before])) || is_infinity(text)) return {};
+  if (!std::isinf(cases::decode(dtype, &bytes[before])) || is_infinity(text)) return {};
   return fail(Code::invalid_argument,
               fmt::format("'{}' is beyond the range of {}", text, name(dtype)));
 }
@@ -123,30 +118,6 @@ Result<void> append_value(std::vector<std::byte>& bytes, DType dtype, std::strin
       return append_integer<uint8_t>(bytes, text);
   }
   return {};
-}
-
-double value_at(DType dtype, const std::byte* element) {
-  switch (dtype) {
-    case DType::f32:
-      return load<float>(element);
-    case DType::f16:
-      return to_float(load<Float16>(element));
-    case DType::bf16:
-      return to_float(load<BFloat16>(element));
-    case DType::i32:
-      return load<int32_t>(element);
-    case DType::u32:
-      return load<uint32_t>(element);
-    case DType::i16:
-      return load<int16_t>(element);
-    case DType::u16:
-      return load<uint16_t>(element);
-    case DType::i8:
-      return load<int8_t>(element);
-    case DType::u8:
-      return load<uint8_t>(element);
-  }
-  return 0;
 }
 
 std::string value_text(DType dtype, double value) {

@@ -17,8 +17,6 @@ namespace norite::cli {
 /// invalid_argument.
 Result<void> append_value(std::vector<std::byte>& bytes, DType dtype, std::string_view text);
 
-/// One element as a number; every dtype fits in a double.
-double value_at(DType dtype, const std::byte* element);
 /// The number as a table shows it.
 std::string value_text(DType dtype, double value);
 

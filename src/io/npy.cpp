@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <functional>
 #include <new>
 #include <random>
 #include <string>
 
+#include "io/byte_source.hpp"
 #include "io/npy_header.hpp"
 
 namespace norite {
@@ -22,9 +22,6 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kAlignment = 64;  // of the data, as NumPy writes it
 /// Longest header that is read. Those of plain arrays have some hundred bytes.
 constexpr uint64_t kMaxHeaderBytes = 65536;
-
-/// Fills the span with the next bytes of the file, or says that there are not so many.
-using ReadExactly = std::function<bool(std::span<std::byte>)>;
 
 /// The same error, with the place it comes from in front.
 Error located(Error error, std::string_view place) {
@@ -56,7 +53,7 @@ Result<size_t> length_bytes(std::span<const std::byte> start) {
 // Reads from front to back; the header is checked before memory for the data is asked for.
 class FileReader {
  public:
-  FileReader(uint64_t file_bytes, ReadExactly read) : rest_(file_bytes), read_(std::move(read)) {}
+  explicit FileReader(io::ByteSource source) : source_(std::move(source)), rest_(source_.bytes) {}
 
   Result<NpyArray> array() try {
     NORITE_TRY_ASSIGN(const io::NpyHeader header, read_header());
@@ -90,13 +87,14 @@ class FileReader {
   }
 
   Result<void> fill(std::span<std::byte> target) {
-    if (target.size() > rest_ || !read_(target)) return fail(Code::bad_file, "the file ends early");
+    if (target.size() > rest_ || !source_.read_exactly(target))
+      return fail(Code::bad_file, "the file ends early");
     rest_ -= target.size();
     return {};
   }
 
+  io::ByteSource source_;
   uint64_t rest_;  // bytes that are still unread
-  ReadExactly read_;
 };
 
 std::string file_start(const NpyArray& array) {
@@ -122,37 +120,14 @@ bool write_file(const std::filesystem::path& path, const NpyArray& array) {
 }  // namespace
 
 Result<NpyArray> read_npy(const std::filesystem::path& path) {
-  const std::string place = fmt::format("\"{}\": ", path.string());
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) {
-    return tl::unexpected(located({Code::not_found, "no such file"}, place));
-  }
-  if (!std::filesystem::is_regular_file(status)) {
-    return tl::unexpected(located({Code::bad_file, "not a regular file"}, place));
-  }
-  const uint64_t file_bytes = std::filesystem::file_size(path, error);
-  std::ifstream stream(path, std::ios::binary);
-  if (error || !stream) {
-    return tl::unexpected(located({Code::bad_file, "the file cannot be read"}, place));
-  }
-  const auto read_exactly = [&](std::span<std::byte> target) {
-    const auto count = static_cast<std::streamsize>(target.size());
-    stream.read(reinterpret_cast<char*>(target.data()), count);
-    return stream.gcount() == count;
-  };
-  return FileReader(file_bytes, read_exactly).array().map_error([&](Error reason) {
-    return located(std::move(reason), place);
+  const auto read = [](io::ByteSource source) { return FileReader(std::move(source)).array(); };
+  return io::open_file(path).and_then(read).map_error([&](Error reason) {
+    return located(std::move(reason), fmt::format("\"{}\": ", path.string()));
   });
 }
 
 Result<NpyArray> parse_npy(std::span<const std::byte> bytes) {
-  const auto read_exactly = [rest = bytes](std::span<std::byte> target) mutable {
-    std::ranges::copy(rest.first(target.size()), target.begin());
-    rest = rest.subspan(target.size());
-    return true;
-  };
-  return FileReader(bytes.size(), read_exactly).array().map_error([](Error reason) {
+  return FileReader(io::from_memory(bytes)).array().map_error([](Error reason) {
     return located(std::move(reason), "");
   });
 }

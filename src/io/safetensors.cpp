@@ -6,19 +6,15 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <functional>
 #include <new>
 
+#include "io/byte_source.hpp"
 #include "io/safetensors_header.hpp"
 
 namespace norite {
 namespace {
 
 constexpr uint64_t kLengthBytes = 8;
-
-/// Fills the span with the next bytes of the file, or says that there are not so many.
-using ReadExactly = std::function<bool(std::span<std::byte>)>;
 
 Result<uint64_t> header_length(std::span<const std::byte, kLengthBytes> prefix,
                                uint64_t file_bytes) {
@@ -50,59 +46,38 @@ struct SafetensorsFile::Contents {
   std::unique_ptr<std::byte[]> data;
 
   // The header is checked before memory for the data is asked for.
-  static Result<SafetensorsFile> read(uint64_t file_bytes, const ReadExactly& read_exactly) try {
+  static Result<SafetensorsFile> read(const io::ByteSource& source) try {
+    const uint64_t file_bytes = source.bytes;
     const auto truncated = [&] {
       return fail(Code::bad_file, fmt::format("the file ends early, after {} bytes", file_bytes));
     };
     std::array<std::byte, kLengthBytes> prefix = {};
-    if (file_bytes < kLengthBytes || !read_exactly(prefix)) return truncated();
+    if (file_bytes < kLengthBytes || !source.read_exactly(prefix)) return truncated();
     NORITE_TRY_ASSIGN(const uint64_t length, header_length(prefix, file_bytes));
     std::string text(length, '\0');
-    if (!read_exactly(std::as_writable_bytes(std::span(text)))) return truncated();
+    if (!source.read_exactly(std::as_writable_bytes(std::span(text)))) return truncated();
 
     const uint64_t data_bytes = file_bytes - kLengthBytes - length;
     NORITE_TRY_ASSIGN(auto header, io::parse_safetensors_header(text, data_bytes));
     auto data = std::make_unique_for_overwrite<std::byte[]>(data_bytes);
-    if (!read_exactly({data.get(), data_bytes})) return truncated();
+    if (!source.read_exactly({data.get(), data_bytes})) return truncated();
     return SafetensorsFile(
         std::make_shared<const Contents>(Contents{std::move(header), std::move(data)}));
   } catch (const std::bad_alloc&) {
-    return fail(Code::out_of_memory, fmt::format("no memory for a file of {} bytes", file_bytes));
+    return fail(Code::out_of_memory, fmt::format("no memory for a file of {} bytes", source.bytes));
   }
 };
 
 Result<SafetensorsFile> SafetensorsFile::open(const std::filesystem::path& path) {
-  const std::string place = fmt::format("\"{}\": ", path.string());
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) {
-    return tl::unexpected(located({Code::not_found, "no such file"}, place));
-  }
-  if (!std::filesystem::is_regular_file(status)) {
-    return tl::unexpected(located({Code::bad_file, "not a regular file"}, place));
-  }
-  const uint64_t file_bytes = std::filesystem::file_size(path, error);
-  std::ifstream stream(path, std::ios::binary);
-  if (error || !stream) {
-    return tl::unexpected(located({Code::bad_file, "the file cannot be read"}, place));
-  }
-  return Contents::read(file_bytes,
-                        [&](std::span<std::byte> target) {
-                          const auto count = static_cast<std::streamsize>(target.size());
-                          stream.read(reinterpret_cast<char*>(target.data()), count);
-                          return stream.gcount() == count;
-                        })
-      .map_error([&](Error reason) { return located(std::move(reason), place); });
+  return io::open_file(path).and_then(Contents::read).map_error([&](Error reason) {
+    return located(std::move(reason), fmt::format("\"{}\": ", path.string()));
+  });
 }
 
 Result<SafetensorsFile> SafetensorsFile::parse(std::span<const std::byte> bytes) {
-  return Contents::read(bytes.size(),
-                        [rest = bytes](std::span<std::byte> target) mutable {
-                          std::ranges::copy(rest.first(target.size()), target.begin());
-                          rest = rest.subspan(target.size());
-                          return true;
-                        })
-      .map_error([](Error reason) { return located(std::move(reason), ""); });
+  return Contents::read(io::from_memory(bytes)).map_error([](Error reason) {
+    return located(std::move(reason), "");
+  });
 }
 
 const std::map<std::string, std::string>& SafetensorsFile::metadata() const noexcept {

@@ -16,7 +16,7 @@ int fault = 0;  // from here on the answer to everything
 
 /// What a call answers before it does anything.
 CUresult answer(const char* function) {
-  auto& settings = stand_in_cuda();
+  auto& settings = *stand_in_cuda();
   if (fault != 0) return fault;
   if (settings.failing == function && settings.calls_before-- <= 0) return settings.error;
   return CUDA_SUCCESS;
@@ -25,13 +25,13 @@ CUresult answer(const char* function) {
 CUresult take(void** memory, size_t bytes) {
   *memory = std::malloc(bytes);
   std::memset(*memory, 0xAB, bytes);
-  ++stand_in_cuda().live_allocations;
+  ++stand_in_cuda()->live_allocations;
   return CUDA_SUCCESS;
 }
 
 CUresult give_back(void* memory) {
   std::free(memory);
-  --stand_in_cuda().live_allocations;
+  --stand_in_cuda()->live_allocations;
   return CUDA_SUCCESS;
 }
 
@@ -44,18 +44,24 @@ Handle some(int value) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) norite::test::StandInCuda& stand_in_cuda() {
+norite::test::StandInCuda* stand_in_cuda() {
   static norite::test::StandInCuda settings;
-  return settings;
+  return &settings;
 }
 
-extern "C" __attribute__((visibility("default"))) void stand_in_cuda_recover() { fault = 0; }
+void stand_in_cuda_reset() {
+  const std::scoped_lock lock(mutex);
+  const long live = stand_in_cuda()->live_allocations;
+  *stand_in_cuda() = {};
+  stand_in_cuda()->live_allocations = live;
+  fault = 0;
+}
 
 #define STAND_IN(name, ...)                                                     \
   extern "C" __attribute__((visibility("default"))) CUresult name(__VA_ARGS__); \
   CUresult name(__VA_ARGS__)
-#define ANSWER()                                     \
-  const std::scoped_lock lock(mutex);                \
+#define ANSWER()                      \
+  const std::scoped_lock lock(mutex); \
   if (const CUresult said = answer(__func__)) return said
 
 STAND_IN(cuInit, unsigned) {
@@ -64,23 +70,24 @@ STAND_IN(cuInit, unsigned) {
 }
 STAND_IN(cuDriverGetVersion, int* version) {
   ANSWER();
-  *version = stand_in_cuda().driver_version;
+  *version = stand_in_cuda()->driver_version;
   return CUDA_SUCCESS;
 }
 STAND_IN(cuGetErrorName, CUresult error, const char** name) {
-  *name = error == CUDA_ERROR_ILLEGAL_ADDRESS  ? "CUDA_ERROR_ILLEGAL_ADDRESS"
-          : error == CUDA_ERROR_OUT_OF_MEMORY  ? "CUDA_ERROR_OUT_OF_MEMORY"
+  *name = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : error == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
           : error == CUDA_ERROR_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE"
-                                               : nullptr;
+                                              : nullptr;
   return *name == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 STAND_IN(cuGetErrorString, CUresult error, const char** text) {
-  *text = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "an illegal memory access was encountered" : nullptr;
+  *text =
+      error == CUDA_ERROR_ILLEGAL_ADDRESS ? "an illegal memory access was encountered" : nullptr;
   return *text == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 STAND_IN(cuDeviceGetCount, int* count) {
   ANSWER();
-  *count = stand_in_cuda().devices;
+  *count = stand_in_cuda()->devices;
   return CUDA_SUCCESS;
 }
 STAND_IN(cuDeviceGet, CUdevice* device, int ordinal) {
@@ -100,14 +107,14 @@ STAND_IN(cuDeviceTotalMem_v2, size_t* bytes, CUdevice) {
 }
 STAND_IN(cuDeviceGetAttribute, int* value, int attribute, CUdevice) {
   ANSWER();
-  const auto& settings = stand_in_cuda();
-  *value = attribute == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK               ? 1024
-           : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT              ? 4
-           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR          ? settings.capability / 10
-           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR          ? settings.capability % 10
+  const auto& settings = *stand_in_cuda();
+  *value = attribute == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK      ? 1024
+           : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? 4
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? settings.capability / 10
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? settings.capability % 10
            : attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? 232448
-           : attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED            ? int{settings.pools}
-                                                                                : 0;
+           : attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED ? int{settings.pools}
+                                                                     : 0;
   return CUDA_SUCCESS;
 }
 STAND_IN(cuDevicePrimaryCtxRetain, CUcontext* context, CUdevice device) {
@@ -130,7 +137,10 @@ STAND_IN(cuMemAlloc_v2, CUdeviceptr* memory, size_t bytes) {
   ANSWER();
   return take(reinterpret_cast<void**>(memory), bytes);
 }
-STAND_IN(cuMemFree_v2, CUdeviceptr memory) { return give_back(host(memory)); }
+STAND_IN(cuMemFree_v2, CUdeviceptr memory) {
+  const std::scoped_lock lock(mutex);
+  return give_back(host(memory));
+}
 STAND_IN(cuMemAllocAsync, CUdeviceptr* memory, size_t bytes, CUstream) {
   ANSWER();
   return take(reinterpret_cast<void**>(memory), bytes);
@@ -189,7 +199,7 @@ STAND_IN(cuEventRecord, CUevent, CUstream) {
 }
 STAND_IN(cuEventSynchronize, CUevent) {
   const std::scoped_lock lock(mutex);
-  auto& settings = stand_in_cuda();
+  auto& settings = *stand_in_cuda();
   if (settings.fault_after_launch != 0 && !settings.launches.empty()) {
     fault = settings.fault_after_launch;
   }
@@ -212,14 +222,15 @@ STAND_IN(cuModuleGetFunction, CUfunction* function, CUmodule, const char*) {
 }
 STAND_IN(cuModuleGetGlobal_v2, CUdeviceptr* memory, size_t* bytes, CUmodule, const char*) {
   ANSWER();
-  auto& table = stand_in_cuda().buffer_bytes;
+  auto& table = stand_in_cuda()->buffer_bytes;
   *memory = reinterpret_cast<CUdeviceptr>(table.data());
   *bytes = sizeof table;
   return CUDA_SUCCESS;
 }
 STAND_IN(cuFuncGetAttribute, int* value, int attribute, CUfunction) {
   ANSWER();
-  *value = attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? stand_in_cuda().own_shared_bytes : 1024;
+  *value =
+      attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? stand_in_cuda()->own_shared_bytes : 1024;
   return CUDA_SUCCESS;
 }
 STAND_IN(cuFuncSetAttribute, CUfunction, int, int) {
@@ -230,7 +241,7 @@ STAND_IN(cuLaunchKernel, CUfunction, unsigned grid_x, unsigned grid_y, unsigned 
          unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream,
          void** parameters, void**) {
   ANSWER();
-  auto& settings = stand_in_cuda();
+  auto& settings = *stand_in_cuda();
   settings.launches.push_back(
       {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, parameters});
   if (settings.on_launch) settings.on_launch(settings.launches.back());

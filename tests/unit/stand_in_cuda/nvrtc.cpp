@@ -30,8 +30,8 @@ nvrtcResult give(std::string_view text, char* target) {
   nvrtcResult name(__VA_ARGS__)
 
 STAND_IN(nvrtcVersion, int* major, int* minor) {
-  *major = stand_in_cuda().nvrtc_major;
-  *minor = stand_in_cuda().nvrtc_minor;
+  *major = stand_in_cuda()->nvrtc_major;
+  *minor = stand_in_cuda()->nvrtc_minor;
   return NVRTC_SUCCESS;
 }
 STAND_IN(nvrtcGetNumSupportedArchs, int* count) {
@@ -55,8 +55,8 @@ STAND_IN(nvrtcDestroyProgram, nvrtcProgram* program) {
   return NVRTC_SUCCESS;
 }
 STAND_IN(nvrtcCompileProgram, nvrtcProgram program, int count, const char* const* options) {
-  stand_in_cuda().compiled.push_back(program->text);
-  stand_in_cuda().options.emplace_back(options, options + count);
+  stand_in_cuda()->compiled.push_back(program->text);
+  stand_in_cuda()->options.emplace_back(options, options + count);
   const bool refused = program->text.find("refuse_this") != std::string::npos;
   return refused ? NVRTC_ERROR_COMPILATION : NVRTC_SUCCESS;
 }

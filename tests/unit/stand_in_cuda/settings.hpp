@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the stand-in for NVIDIA's driver and NVRTC behaves, and what it saw. Its "GPU" is host memory,
-// and its kernels do what a test says.
+// How the stand-in for NVIDIA's driver and NVRTC behaves, and what it saw. Its "GPU" is host
+// memory, and its kernels do what a test says.
 #pragma once
 
 #include <array>
@@ -43,4 +43,6 @@ struct StandInCuda {
 
 }  // namespace norite::test
 
-extern "C" __attribute__((visibility("default"))) norite::test::StandInCuda& stand_in_cuda();
+/// The settings; what they are at first after a reset, which also ends a fault.
+extern "C" __attribute__((visibility("default"))) norite::test::StandInCuda* stand_in_cuda();
+extern "C" __attribute__((visibility("default"))) void stand_in_cuda_reset();

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// Memory, launches and failures of the CUDA backend, on a GPU that is none.
+#include <cstring>
+#include <numeric>
+
+#include "backends/cuda/launch.hpp"
+#include "msl/shim/cuda_abi.h"
+#include "unit/cuda_support.hpp"
+
+namespace norite {
+namespace {
+
+using norite_msl::GridShape;
+using test::contents;
+using test::expect_error;
+using test::must;
+using test::StandInLaunch;
+
+constexpr const char* kScale =
+    "#include <metal_stdlib>\n"
+    "struct Params { float scale; uint count; };\n"
+    "kernel void scale(device float* y [[buffer(0)]], device const float* x [[buffer(2)]],\n"
+    "                  constant Params& params [[buffer(3)]], constant float* table "
+    "[[buffer(4)]],\n"
+    "                  uint i [[thread_position_in_grid]]) {\n"
+    "  y[i] = x[i] * params.scale + table[0];\n"
+    "}\n";
+
+struct Params {
+  float scale;
+  unsigned count;
+};
+
+template <class T>
+T parameter(const StandInLaunch& launch, size_t i) {
+  T value;
+  std::memcpy(&value, launch.parameters[i], sizeof value);
+  return value;
+}
+
+class CudaBackendTest : public test::CudaTest {
+ protected:
+  CudaBackendTest() { stand_in().buffer_bytes = {4, 0, 4, sizeof(Params), 4}; }
+
+  /// Records the kernel above on two buffers of four floats.
+  Result<void> dispatch(Encoder& encoder, const Pipeline& pipeline, std::string_view label = {}) {
+    NORITE_TRY_ASSIGN(Buffer x, encoder.device().empty(DType::f32, {4}));
+    NORITE_TRY_ASSIGN(Buffer y, encoder.device().empty(DType::f32, {4}));
+    const Argument arguments[] = {y, {}, x, Argument::bytes(Params{2, 4}), Argument::bytes(1.0F)};
+    return encoder.dispatch(pipeline, arguments, {.threads = {4, 1, 1}}, label);
+  }
+};
+
+TEST_F(CudaBackendTest, memory_is_zero_and_copies_arrive_in_pieces) {
+  for (const bool pools : {true, false}) {
+    stand_in().pools = pools;
+    const Device device = must(open());
+    for (const int64_t bytes : {1, (4 << 20) - 1, 4 << 20, (9 << 20) + 3}) {
+      Buffer buffer = must(device.empty(DType::u8, {bytes}));
+      EXPECT_EQ(buffer.host_data(), nullptr);
+      std::vector<uint8_t> values(static_cast<size_t>(bytes));
+      EXPECT_EQ(contents<uint8_t>(buffer), values);
+      std::iota(values.begin(), values.end(), uint8_t{0});
+      must(buffer.write(std::as_bytes(std::span(values))));
+      EXPECT_EQ(contents<uint8_t>(buffer), values);
+    }
+  }
+  EXPECT_EQ(stand_in().live_allocations, 0);
+}
+
+TEST_F(CudaBackendTest, out_of_memory) {
+  const Device device = must(open());
+  stand_in().failing = "cuMemAllocAsync";
+  stand_in().error = cuda::CUDA_ERROR_OUT_OF_MEMORY;
+  expect_error(device.empty(DType::f32, {1000}), Code::out_of_memory,
+               {"cuda", "4000 bytes", "1000 of 2000 free"});
+  stand_in().failing.clear();
+  must(device.empty(DType::f32, {1000}));
+}
+
+TEST_F(CudaBackendTest, arguments_travel_as_the_kernel_takes_them) {
+  const Device device = must(open());
+  const Pipeline pipeline = must(kernel(device, "scale", kScale));
+  EXPECT_EQ(pipeline.parameters()[3].min_bytes, 8);
+  float seen = 0;
+  stand_in().on_launch = [&](const StandInLaunch& launch) {
+    EXPECT_EQ(parameter<Params>(launch, 2).scale, 2);   // by value
+    seen = *parameter<const float*>(launch, 3);         // constants behind a pointer
+    EXPECT_EQ(*parameter<const float*>(launch, 1), 0);  // a buffer
+    parameter<float*>(launch, 0)[1] = 5;
+    const auto shape = parameter<GridShape>(launch, 4);
+    EXPECT_EQ(shape.groups[0], 3U);
+    EXPECT_EQ(shape.threads[0], 10U);
+    EXPECT_EQ(shape.ragged, 1U);
+    EXPECT_EQ(shape.folded, 0U);
+  };
+  Encoder encoder = device.encoder({.timing = true});
+  const Buffer x = must(device.empty(DType::f32, {10}));
+  const Buffer y = must(device.empty(DType::f32, {10}));
+  const Argument arguments[] = {y, {}, x, Argument::bytes(Params{2, 10}), Argument::bytes(1.5F)};
+  must(encoder.dispatch(pipeline, arguments, Grid::of_threads({10, 1, 1}, {4, 1, 1})));
+  must(encoder.submit_and_wait());
+  EXPECT_EQ(seen, 1.5F);
+  EXPECT_EQ(contents<float>(y)[1], 5);
+  EXPECT_EQ(stand_in().launches.at(0).blocks, (std::array{3U, 1U, 1U}));
+  EXPECT_EQ(stand_in().launches.at(0).threads, (std::array{4U, 1U, 1U}));
+  ASSERT_EQ(encoder.timings().size(), 1U);
+  EXPECT_EQ(encoder.timings()[0].duration_us, 250);
+}
+
+TEST_F(CudaBackendTest, memory_behind_a_reference_takes_another_form) {
+  const Device device = must(open());
+  const Pipeline pipeline = must(kernel(device, "scale", kScale));
+  const size_t compiled = stand_in().compiled.size();
+  const Buffer x = must(device.empty(DType::f32, {4}));
+  const Buffer y = must(device.empty(DType::f32, {4}));
+  const Buffer params = must(device.empty(DType::f32, {2}));
+  stand_in().on_launch = [](const StandInLaunch& launch) {
+    EXPECT_EQ(parameter<const Params*>(launch, 2)->scale, 0);
+  };
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    Encoder encoder = device.encoder();
+    const Argument arguments[] = {y, {}, x, params, x};
+    must(encoder.dispatch(pipeline, arguments, {.threads = {4, 1, 1}}));
+    must(encoder.submit_and_wait());
+  }
+  EXPECT_EQ(stand_in().launches.size(), 2U);
+  EXPECT_LE(stand_in().compiled.size(), compiled + 1);
+}
+
+TEST_F(CudaBackendTest, constants_go_round_in_their_ring) {
+  const Device device = must(open());
+  const Pipeline pipeline = must(kernel(device, "scale", kScale));
+  float expected = 0;
+  stand_in().on_launch = [&](const StandInLaunch& launch) {
+    EXPECT_EQ(*parameter<const float*>(launch, 3), expected++);
+  };
+  const Buffer x = must(device.empty(DType::f32, {4}));
+  Encoder encoder = device.encoder();
+  for (int i = 0; i < 5000; ++i) {
+    const Argument arguments[] = {
+        x, {}, x, Argument::bytes(Params{2, 4}), Argument::bytes(static_cast<float>(i))};
+    must(encoder.dispatch(pipeline, arguments, {.threads = {4, 1, 1}}));
+  }
+  must(encoder.submit_and_wait());
+  EXPECT_EQ(expected, 5000);
+}
+
+TEST_F(CudaBackendTest, threadgroup_slots_lie_behind_each_other) {
+  const Device device = must(open());
+  stand_in().own_shared_bytes = 1024;
+  const Pipeline pipeline = must(kernel(
+      device, "slots",
+      "kernel void slots(device float* y [[buffer(0)]], threadgroup float* a [[threadgroup(0)]],\n"
+      "                  threadgroup float* b [[threadgroup(1)]]) { y[0] = a[0] + b[0]; }"));
+  stand_in().on_launch = [](const StandInLaunch& launch) {
+    EXPECT_EQ(parameter<unsigned>(launch, 1), 0U);
+    EXPECT_EQ(parameter<unsigned>(launch, 2), 112U);
+  };
+  const auto run = [&](std::vector<int64_t> bytes) -> Result<void> {
+    NORITE_TRY_ASSIGN(Buffer y, device.empty(DType::f32, {4}));
+    Encoder encoder = device.encoder();
+    const Argument arguments[] = {y};
+    NORITE_TRY(encoder.dispatch(pipeline, arguments, {.threadgroup_memory = std::move(bytes)}));
+    return encoder.submit_and_wait();
+  };
+  must(run({100, 100000}));
+  EXPECT_EQ(stand_in().launches.at(0).shared_bytes, 100112U);
+  expect_error(run({112, 232448 - 112}), Code::invalid_argument, {"slots", "232448", "231424"});
+}
+
+TEST_F(CudaBackendTest, grids_past_the_limits_of_cuda_are_folded) {
+  const auto plain =
+      must(cuda::launch_shape({.groups = {1 << 30, 65535, 1}, .threads = {2, 4, 1}}));
+  EXPECT_FALSE(plain.folded);
+  EXPECT_EQ(plain.blocks, (std::array{1U << 30, 65535U, 1U}));
+  const auto tall = must(cuda::launch_shape({.groups = {3, 65536, 7}}));
+  EXPECT_TRUE(tall.folded);
+  EXPECT_EQ(tall.blocks, (std::array{3U * 65536U * 7U, 1U, 1U}));
+  const auto wide = must(cuda::launch_shape({.groups = {3'000'000'000, 1, 1}}));
+  EXPECT_EQ(wide.blocks, (std::array{1'500'000'000U, 2U, 1U}));
+  EXPECT_EQ(wide.groups[0], 3'000'000'000U);
+  expect_error(cuda::launch_shape({.groups = {int64_t{1} << 32, 1, 1}}), Code::invalid_argument,
+               {"4294967295 threads in x"});
+  expect_error(cuda::launch_shape({.threads = {1, 1, 65}}), Code::invalid_argument, {"65", "64"});
+}
+
+TEST_F(CudaBackendTest, a_refused_kernel_comes_with_the_log) {
+  const Device device = must(open());
+  const auto refused =
+      kernel(device, "bad", "kernel void bad(device int* refuse_this [[buffer(0)]]) {}");
+  expect_error(refused, Code::compile_failed, {"bad", "NVRTC"});
+  EXPECT_NE(refused.error().log.find("user.metal(3): error"), std::string::npos);
+}
+
+TEST_F(CudaBackendTest, a_launch_that_fails_is_the_dispatch_s_error) {
+  const Device device = must(open());
+  const Pipeline pipeline = must(kernel(device, "scale", kScale));
+  for (const bool waits : {true, false}) {
+    stand_in().failing = "cuLaunchKernel";
+    stand_in().error = cuda::CUDA_ERROR_INVALID_VALUE;
+    stand_in().calls_before = 1;
+    Encoder encoder = device.encoder();
+    must(dispatch(encoder, pipeline, "first"));
+    must(dispatch(encoder, pipeline, "second"));
+    if (!waits) must(encoder.submit());
+    expect_error(waits ? encoder.submit_and_wait() : encoder.wait(), Code::execution_failed,
+                 {"second", "CUDA_ERROR_INVALID_VALUE"});
+    stand_in().failing.clear();
+    Encoder next = device.encoder();
+    must(dispatch(next, pipeline));
+    must(next.submit_and_wait());
+  }
+}
+
+TEST_F(CudaBackendTest, a_fault_loses_the_device_and_nothing_else) {
+  for (const bool waits : {true, false}) {
+    SCOPED_TRACE(waits);
+    const Device device = must(open());
+    const Pipeline pipeline = must(kernel(device, "scale", kScale));
+    Buffer buffer = must(device.empty(DType::f32, {4}));
+    stand_in().fault_after_launch = cuda::CUDA_ERROR_ILLEGAL_ADDRESS;
+    Encoder encoder = device.encoder();
+    must(dispatch(encoder, pipeline, "first"));
+    must(dispatch(encoder, pipeline, "second"));
+    if (!waits) must(encoder.submit());
+    expect_error(waits ? encoder.submit_and_wait() : encoder.wait(), Code::execution_failed,
+                 {"one of first, second", "illegal memory access"});
+
+    const auto lost = {std::string_view("cuda is lost since one of first, second")};
+    expect_error(device.empty(DType::f32, {4}), Code::unavailable, lost);
+    float value = 0;
+    expect_error(buffer.read(std::as_writable_bytes(std::span(&value, 1))), Code::unavailable,
+                 lost);
+    expect_error(buffer.write(std::as_bytes(std::span(&value, 1))), Code::unavailable, lost);
+    expect_error(device.encoder().submit(), Code::unavailable, lost);
+    expect_error(device.encoder().submit_and_wait(), Code::unavailable, lost);
+    expect_error(kernel(device, "other", kScale), Code::unavailable, lost);
+    device.close();
+    must(must(Device::open("cpu")).empty(DType::f32, {4}));
+    reset();
+  }
+}
+
+TEST_F(CudaBackendTest, submitted_work_outlives_its_device_s_handles) {
+  Event event;
+  {
+    const Device device = must(open());
+    const Pipeline pipeline = must(kernel(device, "scale", kScale));
+    for (int i = 0; i < 20; ++i) {
+      Encoder encoder = device.encoder();
+      must(dispatch(encoder, pipeline));
+      event = must(encoder.submit());
+    }
+  }
+  must(event.wait());
+  EXPECT_EQ(stand_in().launches.size(), 20U);
+}
+
+}  // namespace
+}  // namespace norite
