@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <string>
 
 #include "backends/cuda/cuda_backend.hpp"
 #include "core/device_state.hpp"
@@ -20,12 +22,17 @@ class CudaTest : public ::testing::Test {
   CudaTest() {
     setenv("NORITE_CUDA_LIBRARY", NORITE_STAND_IN_CUDA, 1);
     setenv("NORITE_NVRTC", NORITE_STAND_IN_CUDA, 1);
+    // What it compiles is of no use to anyone else.
+    if (::mkdtemp(cache_.data()) == nullptr) throw std::runtime_error("no folder for a cache");
+    setenv("NORITE_CACHE_DIR", cache_.c_str(), 1);
     void* library = ::dlopen(NORITE_STAND_IN_CUDA, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw std::runtime_error(::dlerror());
     reset_ = reinterpret_cast<void (*)()>(::dlsym(library, "stand_in_cuda_reset"));
     reset_();
     stand_in_ = reinterpret_cast<StandInCuda* (*)()>(::dlsym(library, "stand_in_cuda"))();
   }
+
+  ~CudaTest() override { std::filesystem::remove_all(cache_); }
 
   void reset() const { reset_(); }
   [[nodiscard]] StandInCuda& stand_in() const { return *stand_in_; }
@@ -46,6 +53,7 @@ class CudaTest : public ::testing::Test {
   }
 
  private:
+  std::string cache_ = (std::filesystem::temp_directory_path() / "norite-cuda-XXXXXX").string();
   void (*reset_)();
   StandInCuda* stand_in_;
 };
