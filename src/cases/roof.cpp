@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cases/roof.hpp"
 
+#include "cases/timing.hpp"
+
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <iterator>
 #include <numeric>
@@ -15,7 +16,10 @@
 namespace norite::cases {
 namespace {
 
+/// Far beyond the caches: of a host, and of a device whose memory is large and fast.
 constexpr int64_t kBufferBytes = int64_t{256} << 20;
+constexpr int64_t kLargeBufferBytes = int64_t{2} << 30;
+constexpr int64_t kLargeMemoryBytes = int64_t{30} << 30;
 /// What a thread takes at a time: long enough to stream, short enough to balance.
 constexpr int64_t kGrainBytes = int64_t{1} << 20;
 constexpr int64_t kLineBytes = 64;
@@ -86,47 +90,71 @@ Result<void> read_all(const NativeCall& call) {
 }
 
 /// A kernel of the probe; another probe on the same device may have registered it already.
-Result<Pipeline> pipeline(const Device& device, NativeKernel kernel) {
+Result<RoofKernel> host_kernel(const Device& device, NativeKernel kernel) {
   KernelId id{.name = kernel.name};
   if (auto added = device.registry().register_native(std::move(kernel));
       !added && added.error().code != Code::already_exists) {
     return tl::unexpected(std::move(added).error());
   }
-  return device.registry().get_pipeline(id);
+  NORITE_TRY_ASSIGN(Pipeline pipeline, device.registry().get_pipeline(id));
+  return RoofKernel{std::move(pipeline)};
 }
 
 }  // namespace
 
+RoofProbe::RoofProbe(const Device& device)
+    : device_(device),
+      bytes_(!runs_on_host(device) && device.info().memory_bytes >= kLargeMemoryBytes
+                 ? kLargeBufferBytes
+                 : kBufferBytes) {}
+
 Result<RoofProbe> RoofProbe::make(const Device& device) {
   RoofProbe probe(device);
-  NORITE_TRY_ASSIGN(probe.source_, device.empty(DType::u8, {kBufferBytes}));
-  NORITE_TRY_ASSIGN(probe.target_, device.empty(DType::u8, {kBufferBytes}));
-  NORITE_TRY_ASSIGN(probe.sums_, device.empty(DType::u8, {kBufferBytes / kGrainBytes * 8}));
-  // Untouched pages may all be one page of zeros in the cache: give each its own memory.
-  const std::vector<std::byte> ones(kGrainBytes, std::byte{1});
-  for (int64_t at = 0; at < kBufferBytes; at += kGrainBytes) {
-    NORITE_TRY(probe.source_.write(ones, at));
-  }
-
-  const std::vector<Parameter> copies = {{"source", Access::read}, {"target", Access::write}};
-  const std::vector<Parameter> reads = {{"source", Access::read}, {"sums", Access::write}};
-  NORITE_TRY_ASSIGN(const Pipeline plain,
-                    pipeline(device, {"roof.copy_plain", copies, copy_plain}));
-  NORITE_TRY_ASSIGN(const Pipeline streaming,
-                    pipeline(device, {"roof.copy_streaming", copies, copy_streaming}));
-  NORITE_TRY_ASSIGN(const Pipeline read_1, pipeline(device, {"roof.read_1", reads, read_all<1>}));
-  NORITE_TRY_ASSIGN(const Pipeline read_4, pipeline(device, {"roof.read_4", reads, read_all<4>}));
-  NORITE_TRY_ASSIGN(probe.copy_, probe.faster(plain, streaming, probe.target_));
-  NORITE_TRY_ASSIGN(probe.read_, probe.faster(read_1, read_4, probe.sums_));
+  NORITE_TRY(probe.make_buffers());
+  NORITE_TRY(runs_on_host(device) ? probe.choose_host_kernels() : probe.choose_text_kernels());
   return probe;
 }
 
-Result<Pipeline> RoofProbe::faster(const Pipeline& a, const Pipeline& b,
-                                   const Buffer& target) const {
+Result<void> RoofProbe::make_buffers() {
+  NORITE_TRY_ASSIGN(source_, device_.empty(DType::u8, {bytes_}));
+  NORITE_TRY_ASSIGN(target_, device_.empty(DType::u8, {bytes_}));
+  NORITE_TRY_ASSIGN(sums_, device_.empty(DType::u8, {bytes_ / kGrainBytes * 8}));
+  // Untouched pages may all be one page of zeros in the cache: give each its own memory.
+  const std::vector<std::byte> ones(kGrainBytes, std::byte{1});
+  for (int64_t at = 0; at < bytes_; at += kGrainBytes) NORITE_TRY(source_.write(ones, at));
+  return {};
+}
+
+Result<void> RoofProbe::choose_host_kernels() {
+  const std::vector<Parameter> copies = {{"source", Access::read}, {"target", Access::write}};
+  const std::vector<Parameter> reads = {{"source", Access::read}, {"sums", Access::write}};
+  NORITE_TRY_ASSIGN(const auto plain,
+                    host_kernel(device_, {"roof.copy_plain", copies, copy_plain}));
+  NORITE_TRY_ASSIGN(const auto streaming,
+                    host_kernel(device_, {"roof.copy_streaming", copies, copy_streaming}));
+  NORITE_TRY_ASSIGN(const auto read_1, host_kernel(device_, {"roof.read_1", reads, read_all<1>}));
+  NORITE_TRY_ASSIGN(const auto read_4, host_kernel(device_, {"roof.read_4", reads, read_all<4>}));
+  NORITE_TRY_ASSIGN(copy_, faster(plain, streaming, target_));
+  NORITE_TRY_ASSIGN(read_, faster(read_1, read_4, sums_));
+  return {};
+}
+
+Result<void> RoofProbe::choose_text_kernels() {
+  NORITE_TRY_ASSIGN(const auto copy_1, copy_from_text(device_, bytes_, 1));
+  NORITE_TRY_ASSIGN(const auto copy_4, copy_from_text(device_, bytes_, 4));
+  NORITE_TRY_ASSIGN(const auto read_4, read_from_text(device_, bytes_, 4));
+  NORITE_TRY_ASSIGN(const auto read_8, read_from_text(device_, bytes_, 8));
+  NORITE_TRY_ASSIGN(copy_, faster(copy_1, copy_4, target_));
+  NORITE_TRY_ASSIGN(read_, faster(read_4, read_8, sums_));
+  return {};
+}
+
+Result<RoofKernel> RoofProbe::faster(const RoofKernel& a, const RoofKernel& b,
+                                     const Buffer& target) const {
   double best_a = 0, best_b = 0;
   for (int round = 0; round < kCalibrationRounds; ++round) {
-    NORITE_TRY_ASSIGN(const double with_a, time(a, target, kBufferBytes));
-    NORITE_TRY_ASSIGN(const double with_b, time(b, target, kBufferBytes));
+    NORITE_TRY_ASSIGN(const double with_a, time(a, target, bytes_));
+    NORITE_TRY_ASSIGN(const double with_b, time(b, target, bytes_));
     best_a = std::max(best_a, with_a);
     best_b = std::max(best_b, with_b);
   }
@@ -134,23 +162,21 @@ Result<Pipeline> RoofProbe::faster(const Pipeline& a, const Pipeline& b,
 }
 
 std::string_view RoofProbe::store_kind() const {
-  return copy_.name() == "roof.copy_streaming" ? "streaming" : "plain";
+  return copy_.pipeline.name() == "roof.copy_streaming" ? "streaming" : "plain";
 }
 
 Result<double> RoofProbe::sample(Roof roof) const {
-  if (roof == Roof::read) return time(read_, sums_, kBufferBytes);
-  return time(copy_, target_, 2 * kBufferBytes);
+  if (roof == Roof::read) return time(read_, sums_, bytes_);
+  return time(copy_, target_, 2 * bytes_);
 }
 
-Result<double> RoofProbe::time(const Pipeline& pipeline, const Buffer& target,
+Result<double> RoofProbe::time(const RoofKernel& kernel, const Buffer& target,
                                int64_t bytes) const {
-  Encoder encoder = device_.encoder();
+  Encoder encoder = timed_encoder(device_);
   const Argument arguments[] = {source_, target};
-  NORITE_TRY(encoder.dispatch(pipeline, arguments));
-  const auto start = std::chrono::steady_clock::now();
-  NORITE_TRY(encoder.submit_and_wait());
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  return static_cast<double>(bytes) / elapsed.count() / 1e9;
+  NORITE_TRY(encoder.dispatch(kernel.pipeline, arguments, kernel.grid));
+  NORITE_TRY_ASSIGN(const double seconds, timed_run(encoder));
+  return static_cast<double>(bytes) / seconds / 1e9;
 }
 
 }  // namespace norite::cases

@@ -2,17 +2,18 @@
 #pragma once
 
 #include "cases/case.hpp"
+#include "cases/roof_text.hpp"
 
 #include <norite/device.hpp>
 
 namespace norite::cases {
 
 /// The memory bandwidth that a device reaches when it does nothing but copy, or nothing but read:
-/// what memory-bound operations are measured against. It runs on the device's own threads.
+/// what memory-bound operations are measured against. It runs on the device itself.
 class RoofProbe {
  public:
   /// Registers the probe's kernels with the device, makes its buffers and finds out which way of
-  /// copying and of reading is the faster. Errors: unsupported (the device runs no host code).
+  /// copying and of reading is the faster.
   static Result<RoofProbe> make(const Device& device);
 
   /// One measurement, in GB/s: a copy counts what it reads and what it writes.
@@ -21,14 +22,18 @@ class RoofProbe {
   [[nodiscard]] std::string_view store_kind() const;
 
  private:
-  explicit RoofProbe(const Device& device) : device_(device) {}
-  [[nodiscard]] Result<Pipeline> faster(const Pipeline& a, const Pipeline& b,
-                                        const Buffer& target) const;
-  Result<double> time(const Pipeline& pipeline, const Buffer& target, int64_t bytes) const;
+  explicit RoofProbe(const Device& device);
+  [[nodiscard]] Result<void> make_buffers();
+  [[nodiscard]] Result<void> choose_host_kernels();
+  [[nodiscard]] Result<void> choose_text_kernels();
+  [[nodiscard]] Result<RoofKernel> faster(const RoofKernel& a, const RoofKernel& b,
+                                          const Buffer& target) const;
+  Result<double> time(const RoofKernel& kernel, const Buffer& target, int64_t bytes) const;
 
   Device device_;
+  int64_t bytes_;
   Buffer source_, target_, sums_;
-  Pipeline copy_, read_;
+  RoofKernel copy_, read_;
 };
 
 }  // namespace norite::cases

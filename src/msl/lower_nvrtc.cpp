@@ -34,8 +34,8 @@ std::vector<size_t> in_order(const KernelDefinition& definition, ParameterKind k
     const KernelParameter& parameter = definition.parameters[i];
     if (parameter.kind == kind && !absent(parameter, constants)) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return definition.parameters[a].index < definition.parameters[b].index;
+  std::ranges::sort(order, {}, [&](size_t position) {
+    return std::pair(definition.parameters[position].index, position);
   });
   return order;
 }

@@ -50,6 +50,22 @@ bool is_metal_header(std::string_view name) {
   return std::find(kMetalHeaders.begin(), kMetalHeaders.end(), name) != kMetalHeaders.end();
 }
 
+// Ends in a newline, and has no #pragma without words, on which Wave falls over.
+std::string prepared(std::string text) {
+  text += '\n';
+  constexpr std::string_view kPragma = "pragma";
+  for (size_t at = text.find(kPragma); at != std::string::npos; at = text.find(kPragma, at)) {
+    const size_t end = at + kPragma.size();
+    const size_t next = text.find_first_not_of(" \t\r\f\v", end);
+    const size_t hash = text.find_last_not_of(" \t", at - (at > 0 ? 1 : 0));
+    if (text[next] == '\n' && hash != std::string::npos && text[hash] == '#') {
+      text.replace(hash, end - hash, end - hash, ' ');
+    }
+    at = end;
+  }
+  return text;
+}
+
 // Headers come from memory, never from the disk.
 struct HeaderFromMemory {
   template <class IterationContext>
@@ -86,7 +102,7 @@ class Hooks : public wave::context_policies::default_preprocessing_hooks {
     if (!session->source.find_header) return false;
     auto header = session->source.find_header(wanted, includers_.back());
     if (!header) return false;
-    if (!header->text.ends_with('\n')) header->text += '\n';
+    header->text = prepared(std::move(header->text));
     dir_path = native_name = header->name;
     session->budget.spend_text(header->text);
     session->headers.insert_or_assign(header->name, *std::move(header));
@@ -271,9 +287,25 @@ void configure(Context& context) {
   context.set_max_include_nesting_depth(64);
 }
 
+// _Pragma("words"), the operator, as the directive that it stands for.
+void fold_pragma_operators(Tokens& tokens) {
+  size_t kept = 0;
+  for (size_t i = 0; i < tokens.size(); ++i, ++kept) {
+    const bool folds = tokens[i].is("_Pragma") && i + 3 < tokens.size() && tokens[i + 1].is("(") &&
+                       tokens[i + 2].text.starts_with('"') && tokens[i + 3].is(")");
+    if (folds) {
+      const std::string& words = tokens[i + 2].text;
+      tokens[kept] = {TokenKind::pragma, words.substr(1, words.size() - 2), tokens[i].location};
+      i += 3;
+    } else if (kept != i) {
+      tokens[kept] = std::move(tokens[i]);
+    }
+  }
+  tokens.resize(kept);
+}
+
 Result<Text> run(const Source& source, const Specialisation& macros) {
-  std::string text = source.text;
-  if (!text.ends_with('\n')) text += '\n';
+  std::string text = prepared(source.text);
   Collector collector(source.name);
   const auto refuse_at = [&](std::string_view file, size_t line, size_t column,
                              std::string_view message) {
@@ -286,7 +318,9 @@ Result<Text> run(const Source& source, const Specialisation& macros) {
     NORITE_TRY(define_macros(context, macros));
     const auto end = context.end();
     for (auto token = context.begin(); token != end; ++token) collector.add(*token);
-    return collector.take();
+    Text result = collector.take();
+    fold_pragma_operators(result.tokens);
+    return result;
   } catch (const ExpansionBudget::Exhausted& error) {
     return fail(Code::compile_failed, fmt::format("{}: {}", source.name, error.what()));
   } catch (const wave::cpp_exception& error) {

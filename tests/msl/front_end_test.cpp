@@ -171,6 +171,17 @@ TEST(Refusals, HostileMacrosEndInTime) {
                Code::compile_failed, {"k.metal:1"});
 }
 
+TEST(Pragmas, StayAsDirectivesOrGo) {
+  const Module module = parsed(
+      "#define UNROLL _Pragma(\"clang loop unroll(full)\")\n#pragma\n # pragma \t\n#pragma METAL\n"
+      "kernel void k(device int* x [[buffer(0)]]) { UNROLL for (int i = 0; i < 4; ++i) x[i] = i; "
+      "}");
+  size_t pragmas = 0;
+  for (const Token& token : module.text.tokens) pragmas += token.kind == TokenKind::pragma ? 1 : 0;
+  EXPECT_EQ(pragmas, 2U);
+  EXPECT_NE(lowered(module).find("#pragma clang loop unroll(full)"), std::string::npos);
+}
+
 TEST(Macros, ComeFromTheSpecialisation) {
   const Module module =
       parsed("#if WIDTH == 4\nkernel void k(device T* x [[buffer(0)]]) {}\n#endif\n",

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "backends/cuda/cuda_backend.hpp"
+
+#include <fmt/format.h>
+
+#include "backends/cuda/compile.hpp"
+#include "backends/cuda/devices.hpp"
+#include "backends/cuda/memory.hpp"
+#include "backends/cuda/queue.hpp"
+#include "backends/cuda/staging.hpp"
+#include "backends/cuda/text_kernel.hpp"
+
+namespace norite::cuda {
+
+namespace {
+
+class CudaBackend final : public core::Backend {
+ public:
+  CudaBackend(Gpu gpu, std::shared_ptr<Context> context, std::shared_ptr<Stream> stream,
+              std::shared_ptr<const Compiler> compiler)
+      : gpu_(std::move(gpu)),
+        context_(std::move(context)),
+        stream_(std::move(stream)),
+        compiler_(std::move(compiler)),
+        staging_(stream_),
+        queue_(stream_) {}
+  // Nothing may be copying when the memory for copies goes.
+  ~CudaBackend() override {
+    const Current current(*context_);
+    (void)stream_->synchronise();
+  }
+
+  [[nodiscard]] const DeviceInfo& info() const noexcept override { return gpu_.info; }
+
+  Result<std::shared_ptr<core::Storage>> allocate(int64_t bytes) override {
+    NORITE_TRY(context_->usable());
+    const Current current(*context_);
+    return DeviceMemory::allocate(shared_from_this(), stream_, bytes, gpu_.has_pools);
+  }
+  Result<void> write(core::Storage& target, int64_t offset,
+                     std::span<const std::byte> source) override {
+    NORITE_TRY(context_->usable());
+    const Current current(*context_);
+    return staging_.upload(address_of(target) + static_cast<CUdeviceptr>(offset), source);
+  }
+  Result<void> read(const core::Storage& source, int64_t offset,
+                    std::span<std::byte> target) override {
+    NORITE_TRY(context_->usable());
+    const Current current(*context_);
+    return staging_.download(target, address_of(source) + static_cast<CUdeviceptr>(offset));
+  }
+  Result<void> fill_zero(core::Storage& target) override {
+    NORITE_TRY(context_->usable());
+    const Current current(*context_);
+    return context_->check(
+        context_->driver().cuMemsetD8Async(
+            address_of(target), 0, static_cast<size_t>(target.size_bytes()), stream_->handle()),
+        "clearing memory");
+  }
+
+  [[nodiscard]] NativeFunction native_builtin(std::string_view) const override { return {}; }
+  [[nodiscard]] bool runs_native() const noexcept override { return false; }
+  Result<std::shared_ptr<const core::PipelineState>> compile(const core::KernelSource& source,
+                                                             const KernelId& id) override {
+    NORITE_TRY(context_->usable());
+    return TextKernel::make(shared_from_this(), context_, compiler_, source, id);
+  }
+
+  Result<void> submit(core::CommandList list,
+                      std::shared_ptr<core::Completion> completion) override {
+    NORITE_TRY(context_->usable());
+    queue_.submit(std::move(list), std::move(completion));
+    return {};
+  }
+  Result<void> submit_and_wait(core::CommandList list,
+                               std::shared_ptr<core::Completion> completion) override {
+    NORITE_TRY(context_->usable());
+    return queue_.submit_and_wait(std::move(list), completion);
+  }
+  void wait_idle() override { queue_.wait_idle(); }
+
+ private:
+  Gpu gpu_;
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<Stream> stream_;
+  std::shared_ptr<const Compiler> compiler_;
+  Staging staging_;
+  Queue queue_;
+};
+
+DeviceInfo unusable(DeviceInfo info, const Error& reason) {
+  info.computes = false;
+  info.details = reason.message;
+  return info;
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> list(const Driver& driver,
+                             const Result<std::shared_ptr<const Nvrtc>>& nvrtc) {
+  std::vector<DeviceInfo> infos;
+  const int count = count_gpus(driver).value_or(0);
+  for (int index = 0; index < count; ++index) {
+    auto gpu = describe_gpu(driver, index);
+    if (!gpu) {
+      DeviceInfo nameless;
+      nameless.id = fmt::format("cuda:{}", index);
+      nameless.backend = "cuda";
+      infos.push_back(unusable(std::move(nameless), gpu.error()));
+    } else if (auto fits = check_capability(*gpu); !fits) {
+      infos.push_back(unusable(std::move(gpu->info), fits.error()));
+    } else if (!nvrtc) {
+      infos.push_back(unusable(std::move(gpu->info), nvrtc.error()));
+    } else {
+      infos.push_back(std::move(gpu->info));
+    }
+  }
+  return infos;
+}
+
+std::vector<DeviceInfo> list() {
+  const auto& found = driver();
+  if (!found) return {};
+  return list(**found, nvrtc((*found)->version));
+}
+
+Result<std::shared_ptr<core::Backend>> open(std::shared_ptr<const Driver> driver,
+                                            std::shared_ptr<const Nvrtc> nvrtc, int index) {
+  NORITE_TRY_ASSIGN(const int count, count_gpus(*driver));
+  if (index >= count) {
+    return fail(Code::unavailable, fmt::format("cuda:{}: NVIDIA's driver ({}) sees {} GPUs", index,
+                                               driver->path, count));
+  }
+  NORITE_TRY_ASSIGN(Gpu gpu, describe_gpu(*driver, index));
+  NORITE_TRY(check_capability(gpu));
+  NORITE_TRY_ASSIGN(auto cache, core::ObjectCache::open());
+  auto compiler = std::make_shared<const Compiler>(
+      Compiler{std::move(nvrtc), gpu.capability, std::move(cache)});
+  NORITE_TRY_ASSIGN(auto context, Context::retain(std::move(driver), gpu.device, gpu.info.id));
+  NORITE_TRY_ASSIGN(auto stream, Stream::create(context));
+  return std::make_shared<CudaBackend>(std::move(gpu), std::move(context), std::move(stream),
+                                       std::move(compiler));
+}
+
+Result<std::shared_ptr<core::Backend>> open(int index, const DeviceOptions&) {
+  NORITE_TRY_ASSIGN(auto found, driver());
+  NORITE_TRY_ASSIGN(auto compiler, nvrtc(found->version));
+  return open(std::move(found), std::move(compiler), index);
+}
+
+}  // namespace norite::cuda

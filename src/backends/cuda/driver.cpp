@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "backends/cuda/driver.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+#include "backends/cuda/library.hpp"
+#include "core/env.hpp"
+
+namespace norite::cuda {
+
+namespace {
+
+constexpr int kOldestVersion = 12000;
+
+std::vector<std::string> driver_paths() {
+  if (auto path = core::env::cuda_library()) return {*std::move(path)};
+  // Containers and WSL put it where the loader may not look.
+  return {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
+}
+
+Result<void> check_version(Driver& driver) {
+  if (const CUresult error = driver.cuDriverGetVersion(&driver.version)) {
+    return fail(Code::unavailable, fmt::format("{} does not tell its version: {}", driver.path,
+                                               driver.describe(error)));
+  }
+  if (driver.version >= kOldestVersion) return {};
+  return fail(Code::unavailable,
+              fmt::format("NVIDIA's driver ({}) is for CUDA {}, expected {} or later", driver.path,
+                          version_text(driver.version), version_text(kOldestVersion)));
+}
+
+}  // namespace
+
+std::string Driver::describe(CUresult error) const {
+  const char* name = nullptr;
+  const char* text = nullptr;
+  cuGetErrorName(error, &name);
+  cuGetErrorString(error, &text);
+  if (name == nullptr) return fmt::format("CUDA error {}", error);
+  return text == nullptr ? name : fmt::format("{} ({})", text, name);
+}
+
+Result<std::shared_ptr<const Driver>> load_driver() {
+  const auto paths = driver_paths();
+  NORITE_TRY_ASSIGN(
+      const Library library,
+      Library::open("NVIDIA's driver", fmt::format("{}", fmt::join(paths, ", ")), paths));
+  auto driver = std::make_shared<Driver>();
+  driver->path = library.path();
+#define NORITE_CUDA_FIND(name, parameters) NORITE_TRY(library.find(#name, driver->name));
+  NORITE_CUDA_DRIVER_FUNCTIONS(NORITE_CUDA_FIND)
+#undef NORITE_CUDA_FIND
+  NORITE_TRY(check_version(*driver));
+  if (const CUresult error = driver->cuInit(0)) {
+    return fail(Code::unavailable, fmt::format("NVIDIA's driver ({}) cannot be used: {}",
+                                               driver->path, driver->describe(error)));
+  }
+  return driver;
+}
+
+const Result<std::shared_ptr<const Driver>>& driver() {
+  static const Result<std::shared_ptr<const Driver>> loaded = load_driver();
+  return loaded;
+}
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+}  // namespace norite::cuda

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "backends/cuda/memory.hpp"
+
+#include <fmt/format.h>
+
+namespace norite::cuda {
+
+namespace {
+
+CUresult take(const Stream& stream, size_t bytes, bool pooled, CUdeviceptr& address) {
+  return pooled ? stream.driver().cuMemAllocAsync(&address, bytes, stream.handle())
+                : stream.driver().cuMemAlloc_v2(&address, bytes);
+}
+
+void give_back(const Stream& stream, bool pooled, CUdeviceptr address) {
+  if (pooled) {
+    stream.driver().cuMemFreeAsync(address, stream.handle());
+  } else {
+    stream.driver().cuMemFree_v2(address);
+  }
+}
+
+std::string request_text(const Stream& stream, int64_t bytes) {
+  size_t free = 0, total = 0;
+  stream.driver().cuMemGetInfo_v2(&free, &total);
+  return fmt::format("{} bytes of memory, with {} of {} free", bytes, free, total);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<core::Storage>> DeviceMemory::allocate(
+    std::shared_ptr<core::Backend> backend, std::shared_ptr<Stream> stream, int64_t bytes,
+    bool pooled) {
+  Context& context = stream->context();
+  const auto size = static_cast<size_t>(bytes);
+  CUdeviceptr address = 0;
+  CUresult error = take(*stream, size, pooled, address);
+  if (error == CUDA_ERROR_OUT_OF_MEMORY) {
+    // What was freed comes back when the stream has passed that point.
+    NORITE_TRY(stream->synchronise());
+    error = take(*stream, size, pooled, address);
+  }
+  if (error != CUDA_SUCCESS) NORITE_TRY(context.check(error, request_text(*stream, bytes)));
+  std::shared_ptr<DeviceMemory> memory(
+      new DeviceMemory(std::move(backend), stream, bytes, address, pooled));
+  NORITE_TRY(context.check(stream->driver().cuMemsetD8Async(address, 0, size, stream->handle()),
+                           "clearing memory"));
+  return memory;
+}
+
+DeviceMemory::~DeviceMemory() {
+  const Current current(stream_->context());
+  give_back(*stream_, pooled_, address_);
+}
+
+CUdeviceptr address_of(const core::Storage& storage) {
+  return static_cast<const DeviceMemory&>(storage).address();
+}
+
+CUdeviceptr address_of(const View& view) {
+  return address_of(*view.buffer().storage()) + static_cast<CUdeviceptr>(view.byte_offset());
+}
+
+}  // namespace norite::cuda

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "backends/cuda/queue.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "backends/cuda/launch.hpp"
+
+namespace norite::cuda {
+
+struct Queue::Submission {
+  core::CommandList list;
+  size_t launched = 0;              // commands that are on the stream
+  Result<void> result = {};         // of putting them there
+  std::vector<CUevent> marks = {};  // with timing: before the first command and after each
+  CUevent end = nullptr;
+};
+
+struct Queue::Ends {
+  explicit Ends(const std::shared_ptr<Stream>& on)
+      : stream(on), spinning(on, CU_EVENT_DEFAULT), sleeping(on, CU_EVENT_BLOCKING_SYNC) {}
+
+  struct Outcome {
+    Result<void> result;
+    std::vector<DispatchTiming> timings;
+  };
+  /// Waits until all that was launched has ended.
+  [[nodiscard]] CUresult wait(Submission& submission, Events& end_events) const;
+  /// What to announce, given what the wait said.
+  [[nodiscard]] Outcome outcome_of(Submission& submission, CUresult waited);
+  [[nodiscard]] Result<void> result_of(const Submission& submission, CUresult waited) const;
+  [[nodiscard]] std::vector<DispatchTiming> timings_of(const Submission& submission) const;
+
+  std::shared_ptr<Stream> stream;
+  Events spinning;  // for callers who wait themselves
+  Events sleeping;  // for the thread that waits for many
+};
+
+namespace {
+
+/// "rms_norm", or "one of rms_norm, sum_partials": the GPU does not tell which one faulted.
+std::string describe_work(const core::CommandList& list, size_t count) {
+  constexpr size_t kMostNames = 8;
+  std::vector<std::string_view> labels;
+  for (size_t i = 0; i < std::min(count, list.commands.size()); ++i) {
+    const std::string& label = list.commands[i].label;
+    if (std::ranges::find(labels, label) == labels.end()) labels.push_back(label);
+  }
+  if (labels.size() == 1) return std::string(labels[0]);
+  if (labels.size() <= kMostNames) return fmt::format("one of {}", fmt::join(labels, ", "));
+  labels.resize(kMostNames);
+  return fmt::format("one of {} and others", fmt::join(labels, ", "));
+}
+
+double microseconds_between(const Driver& driver, CUevent start, CUevent end) {
+  float milliseconds = 0;
+  driver.cuEventElapsedTime(&milliseconds, start, end);
+  return double{milliseconds} * 1e3;
+}
+
+}  // namespace
+
+Queue::Queue(const std::shared_ptr<Stream>& stream)
+    : ends_(std::make_shared<Ends>(stream)), constants_(stream) {}
+
+void Queue::put_on_stream(Submission& submission, Events& end_events) {
+  const core::CommandList& list = submission.list;
+  const auto put = [&]() -> Result<void> {
+    const Stream& stream = *ends_->stream;
+    const auto mark = [&]() -> Result<void> {
+      if (!list.timing) return {};
+      NORITE_TRY_ASSIGN(CUevent event, ends_->spinning.record());
+      submission.marks.push_back(event);
+      return {};
+    };
+    NORITE_TRY(mark());
+    for (const core::Command& command : list.commands) {
+      if (auto launched = launch(stream, constants_, command); !launched) {
+        return fail(launched.error().code,
+                    fmt::format("{}: {}", command.label, launched.error().message),
+                    std::move(launched.error().log));
+      }
+      ++submission.launched;
+      NORITE_TRY(mark());
+    }
+    return {};
+  };
+  const std::scoped_lock lock(mutex_);
+  submission.result = put();
+  // After a failure too: buffers must stay until what was launched has ended.
+  if (auto end = end_events.record()) {
+    submission.end = *end;
+  } else if (submission.result) {
+    submission.result = tl::unexpected<Error>(end.error());
+  }
+}
+
+CUresult Queue::Ends::wait(Submission& submission, Events& end_events) const {
+  // Where no end could be recorded, something is wrong already.
+  if (submission.end == nullptr) return stream->driver().cuStreamSynchronize(stream->handle());
+  const CUresult waited = stream->driver().cuEventSynchronize(submission.end);
+  end_events.give_back(submission.end);
+  return waited;
+}
+
+Queue::Ends::Outcome Queue::Ends::outcome_of(Submission& submission, CUresult waited) {
+  Outcome outcome{result_of(submission, waited), {}};
+  if (outcome.result) outcome.timings = timings_of(submission);
+  for (CUevent mark : submission.marks) spinning.give_back(mark);
+  return outcome;
+}
+
+Result<void> Queue::Ends::result_of(const Submission& submission, CUresult waited) const {
+  Context& context = stream->context();
+  // A fault shows in whatever call comes next, which may have been a launch.
+  if (waited == CUDA_SUCCESS && !submission.result) {
+    waited = context.fault().value_or(CUDA_SUCCESS);
+  }
+  if (waited != CUDA_SUCCESS) {
+    const size_t suspects = submission.launched + (submission.result ? 0 : 1);
+    return context.blame(waited, describe_work(submission.list, suspects));
+  }
+  return submission.result;
+}
+
+std::vector<DispatchTiming> Queue::Ends::timings_of(const Submission& submission) const {
+  std::vector<DispatchTiming> timings;
+  for (size_t i = 0; i + 1 < submission.marks.size(); ++i) {
+    const auto& marks = submission.marks;
+    timings.push_back({submission.list.commands[i].label,
+                       microseconds_between(stream->driver(), marks[0], marks[i]),
+                       microseconds_between(stream->driver(), marks[i], marks[i + 1])});
+  }
+  return timings;
+}
+
+void Queue::submit(core::CommandList list, std::shared_ptr<core::Completion> completion) {
+  // std::function wants a copyable job.
+  auto submission = std::make_shared<Submission>(Submission{.list = std::move(list)});
+  {
+    const Current current(ends_->stream->context());
+    put_on_stream(*submission, ends_->sleeping);
+  }
+  waiter_.post([ends = ends_, submission, completion = std::move(completion)] {
+    const Current current(ends->stream->context());
+    auto outcome = ends->outcome_of(*submission, ends->wait(*submission, ends->sleeping));
+    // Buffers go back before anyone hears of the end; the queue may go with them.
+    submission->list.commands.clear();
+    completion->complete(std::move(outcome.result), std::move(outcome.timings));
+  });
+}
+
+Result<void> Queue::submit_and_wait(core::CommandList list,
+                                    const std::shared_ptr<core::Completion>& completion) {
+  Submission submission{.list = std::move(list)};
+  const auto ends = ends_;
+  const Current current(ends->stream->context());
+  put_on_stream(submission, ends->spinning);
+  const CUresult waited = ends->wait(submission, ends->spinning);
+  // Work from before may be to blame, and has the first say.
+  if (waited != CUDA_SUCCESS || !submission.result) waiter_.drain();
+  auto outcome = ends->outcome_of(submission, waited);
+  submission.list.commands.clear();
+  completion->complete(outcome.result, std::move(outcome.timings));
+  return outcome.result;
+}
+
+void Queue::wait_idle() {
+  waiter_.drain();
+  const Current current(ends_->stream->context());
+  (void)ends_->stream->synchronise();  // a lost device has nothing left to wait for
+}
+
+}  // namespace norite::cuda

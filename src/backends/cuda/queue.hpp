@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "backends/cuda/constant_ring.hpp"
+#include "backends/cuda/events.hpp"
+#include "backends/cuda/waiter.hpp"
+#include "core/command_list.hpp"
+#include "core/completion.hpp"
+
+namespace norite::cuda {
+
+/// Puts command lists on the stream, whose order is the commands' order, so that barriers need
+/// nothing more. May be shared between threads.
+class Queue {
+ public:
+  explicit Queue(const std::shared_ptr<Stream>& stream);
+
+  /// Returns when everything is on the stream. What goes wrong, then or later, goes to the
+  /// completion.
+  void submit(core::CommandList list, std::shared_ptr<core::Completion> completion);
+  /// Waits on the caller's thread, which saves a switch to another.
+  [[nodiscard]] Result<void> submit_and_wait(core::CommandList list,
+                                             const std::shared_ptr<core::Completion>& completion);
+  void wait_idle();
+
+ private:
+  /// What those who wait for ends need, and may need longer than there is a queue.
+  struct Ends;
+  struct Submission;
+  void put_on_stream(Submission& submission, Events& end_events);
+
+  std::shared_ptr<Ends> ends_;
+  std::mutex mutex_;  // for putting work on the stream
+  ConstantRing constants_;
+  Waiter waiter_;
+};
+
+}  // namespace norite::cuda

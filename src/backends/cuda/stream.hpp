@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+
+#include "backends/cuda/context.hpp"
+
+namespace norite::cuda {
+
+/// The one stream of a device: whatever is put on it happens in that order.
+class Stream {
+ public:
+  [[nodiscard]] static Result<std::shared_ptr<Stream>> create(std::shared_ptr<Context> context);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  [[nodiscard]] Context& context() const noexcept { return *context_; }
+  [[nodiscard]] const Driver& driver() const noexcept { return context_->driver(); }
+  [[nodiscard]] CUstream handle() const noexcept { return handle_; }
+  /// Waits until everything on it has ended.
+  [[nodiscard]] Result<void> synchronise() const;
+
+ private:
+  Stream(std::shared_ptr<Context> context, CUstream handle)
+      : context_(std::move(context)), handle_(handle) {}
+
+  std::shared_ptr<Context> context_;
+  CUstream handle_;
+};
+
+}  // namespace norite::cuda
