@@ -7,6 +7,7 @@
 #include <norite/pool.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,9 @@ struct DeviceOptions {
   bool checked = false;
   /// CPU: a dispatch of kernel text that runs longer is cancelled, with timeout. 0 is no limit.
   double kernel_time_limit_seconds = 0;
+  /// CUDA: a CUstream or cudaStream_t of that GPU (null is its default stream) that all work goes
+  /// to, in the order of the calls. It must outlive the device's buffers.
+  std::optional<void*> cuda_stream = {};
 };
 
 /// A handle on an opened device; copies refer to the same one. May be shared between threads.

@@ -63,9 +63,9 @@ Result<std::shared_ptr<Backend>> open_backend(std::string_view id, const DeviceO
     if (!id.empty() && id.substr(0, id.find(':')) != entry.name) continue;
     const auto devices = entry.list();
     for (int index = 0; index < static_cast<int>(devices.size()); ++index) {
-      const bool wanted = id.empty() ? devices[index].computes
-                                     : id == devices[index].id ||
-                                           id == fmt::format("{}:{}", entry.name, index);
+      const bool wanted =
+          id.empty() ? devices[index].computes
+                     : id == devices[index].id || id == fmt::format("{}:{}", entry.name, index);
       if (wanted) return entry.open(index, options);
     }
     if (!id.empty() && devices.empty()) return entry.open(0, options);  // which says why
@@ -119,9 +119,10 @@ std::vector<DeviceInfo> Device::list() {
   return devices;
 }
 
+// Other backends are not asked: that would start their drivers.
 std::vector<std::string> Device::cpu_targets() {
-  for (DeviceInfo& info : list()) {
-    if (!info.cpu_targets.empty()) return std::move(info.cpu_targets);
+  for (const core::BackendEntry& entry : core::backend_table()) {
+    if (entry.name == "cpu") return entry.list().front().cpu_targets;
   }
   return {};
 }

@@ -38,10 +38,11 @@ class CudaTest : public ::testing::Test {
   [[nodiscard]] StandInCuda& stand_in() const { return *stand_in_; }
 
   /// The device as Device::open gives it.
-  [[nodiscard]] static Result<Device> open(int index = 0) {
+  [[nodiscard]] static Result<Device> open(int index = 0, const DeviceOptions& options = {}) {
     NORITE_TRY_ASSIGN(auto driver, cuda::load_driver());
     NORITE_TRY_ASSIGN(auto nvrtc, cuda::load_nvrtc(driver->version));
-    NORITE_TRY_ASSIGN(auto backend, cuda::open(std::move(driver), std::move(nvrtc), index));
+    NORITE_TRY_ASSIGN(auto backend,
+                      cuda::open(std::move(driver), std::move(nvrtc), index, options));
     return core::DeviceState::handle(std::make_shared<core::DeviceState>(std::move(backend)));
   }
 

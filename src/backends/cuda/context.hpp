@@ -27,6 +27,7 @@ class Context {
 
   [[nodiscard]] const Driver& driver() const noexcept { return *driver_; }
   [[nodiscard]] CUcontext handle() const noexcept { return handle_; }
+  [[nodiscard]] CUdevice device() const noexcept { return device_; }
   [[nodiscard]] Result<int> attribute(int attribute) const;
 
   /// The error that a call of the driver's gave, where it gave one; `doing` says what for.
@@ -58,18 +59,19 @@ class Context {
 /// afterwards: the thread is the caller's.
 class Current {
  public:
-  explicit Current(const Context& context) : driver_(context.driver()) {
-    driver_.cuCtxPushCurrent_v2(context.handle());
-  }
+  explicit Current(const Context& context)
+      : driver_(context.driver()),
+        pushed_(driver_.cuCtxPushCurrent_v2(context.handle()) == CUDA_SUCCESS) {}
   ~Current() {
     CUcontext popped = nullptr;
-    driver_.cuCtxPopCurrent_v2(&popped);
+    if (pushed_) driver_.cuCtxPopCurrent_v2(&popped);
   }
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
 
  private:
   const Driver& driver_;
+  bool pushed_;
 };
 
 }  // namespace norite::cuda

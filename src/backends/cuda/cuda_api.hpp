@@ -24,9 +24,7 @@ constexpr CUresult CUDA_ERROR_INVALID_VALUE = 1;
 constexpr CUresult CUDA_ERROR_OUT_OF_MEMORY = 2;
 constexpr CUresult CUDA_ERROR_NO_DEVICE = 100;
 constexpr CUresult CUDA_ERROR_ECC_UNCORRECTABLE = 214;
-constexpr CUresult CUDA_ERROR_NOT_FOUND = 500;
 constexpr CUresult CUDA_ERROR_ILLEGAL_ADDRESS = 700;
-constexpr CUresult CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701;
 constexpr CUresult CUDA_ERROR_LAUNCH_TIMEOUT = 702;
 constexpr CUresult CUDA_ERROR_CONTEXT_IS_DESTROYED = 709;
 constexpr CUresult CUDA_ERROR_ASSERT = 710;
@@ -44,6 +42,8 @@ constexpr int CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115;
 constexpr int CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0;
 constexpr int CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1;
 constexpr int CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
+
+constexpr int CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9;
 
 constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 constexpr unsigned CU_EVENT_DEFAULT = 0;
@@ -69,6 +69,7 @@ constexpr unsigned CU_EVENT_BLOCKING_SYNC = 1;
   X(cuMemFree_v2, (CUdeviceptr memory))                                                           \
   X(cuMemAllocAsync, (CUdeviceptr * memory, size_t bytes, CUstream stream))                       \
   X(cuMemFreeAsync, (CUdeviceptr memory, CUstream stream))                                        \
+  X(cuPointerGetAttribute, (void* value, int attribute, CUdeviceptr memory))                      \
   X(cuMemAllocHost_v2, (void** memory, size_t bytes))                                             \
   X(cuMemFreeHost, (void* memory))                                                                \
   X(cuMemsetD8Async, (CUdeviceptr target, unsigned char value, size_t bytes, CUstream stream))    \

@@ -31,6 +31,7 @@ class CudaBackend final : public core::Backend {
   }
 
   [[nodiscard]] const DeviceInfo& info() const noexcept override { return gpu_.info; }
+  [[nodiscard]] const std::shared_ptr<Stream>& stream() const noexcept { return stream_; }
 
   Result<std::shared_ptr<core::Storage>> allocate(int64_t bytes) override {
     NORITE_TRY(context_->usable());
@@ -94,7 +95,17 @@ DeviceInfo unusable(DeviceInfo info, const Error& reason) {
   return info;
 }
 
+Result<std::shared_ptr<Stream>> make_stream(const std::shared_ptr<Context>& context,
+                                            const DeviceOptions& options) {
+  if (!options.cuda_stream) return Stream::create(context);
+  return Stream::borrow(context, static_cast<CUstream>(*options.cuda_stream));
+}
+
 }  // namespace
+
+const std::shared_ptr<Stream>& stream_of(const core::Backend& backend) {
+  return static_cast<const CudaBackend&>(backend).stream();
+}
 
 std::vector<DeviceInfo> list(const Driver& driver,
                              const Result<std::shared_ptr<const Nvrtc>>& nvrtc) {
@@ -125,7 +136,8 @@ std::vector<DeviceInfo> list() {
 }
 
 Result<std::shared_ptr<core::Backend>> open(std::shared_ptr<const Driver> driver,
-                                            std::shared_ptr<const Nvrtc> nvrtc, int index) {
+                                            std::shared_ptr<const Nvrtc> nvrtc, int index,
+                                            const DeviceOptions& options) {
   NORITE_TRY_ASSIGN(const int count, count_gpus(*driver));
   if (index >= count) {
     return fail(Code::unavailable, fmt::format("cuda:{}: NVIDIA's driver ({}) sees {} GPUs", index,
@@ -137,15 +149,15 @@ Result<std::shared_ptr<core::Backend>> open(std::shared_ptr<const Driver> driver
   auto compiler = std::make_shared<const Compiler>(
       Compiler{std::move(nvrtc), gpu.capability, std::move(cache)});
   NORITE_TRY_ASSIGN(auto context, Context::retain(std::move(driver), gpu.device, gpu.info.id));
-  NORITE_TRY_ASSIGN(auto stream, Stream::create(context));
+  NORITE_TRY_ASSIGN(auto stream, make_stream(context, options));
   return std::make_shared<CudaBackend>(std::move(gpu), std::move(context), std::move(stream),
                                        std::move(compiler));
 }
 
-Result<std::shared_ptr<core::Backend>> open(int index, const DeviceOptions&) {
+Result<std::shared_ptr<core::Backend>> open(int index, const DeviceOptions& options) {
   NORITE_TRY_ASSIGN(auto found, driver());
   NORITE_TRY_ASSIGN(auto compiler, nvrtc(found->version));
-  return open(std::move(found), std::move(compiler), index);
+  return open(std::move(found), std::move(compiler), index, options);
 }
 
 }  // namespace norite::cuda

@@ -5,6 +5,7 @@
 
 #include "backends/cuda/driver.hpp"
 #include "backends/cuda/nvrtc.hpp"
+#include "backends/cuda/stream.hpp"
 #include "core/backend.hpp"
 
 namespace norite::cuda {
@@ -19,6 +20,10 @@ Result<std::shared_ptr<core::Backend>> open(int index, const DeviceOptions& opti
 std::vector<DeviceInfo> list(const Driver& driver,
                              const Result<std::shared_ptr<const Nvrtc>>& nvrtc);
 Result<std::shared_ptr<core::Backend>> open(std::shared_ptr<const Driver> driver,
-                                            std::shared_ptr<const Nvrtc> nvrtc, int index);
+                                            std::shared_ptr<const Nvrtc> nvrtc, int index,
+                                            const DeviceOptions& options = {});
+
+/// The stream of a backend that open() gave.
+const std::shared_ptr<Stream>& stream_of(const core::Backend& backend);
 
 }  // namespace norite::cuda

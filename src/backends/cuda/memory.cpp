@@ -12,14 +12,6 @@ CUresult take(const Stream& stream, size_t bytes, bool pooled, CUdeviceptr& addr
                 : stream.driver().cuMemAlloc_v2(&address, bytes);
 }
 
-void give_back(const Stream& stream, bool pooled, CUdeviceptr address) {
-  if (pooled) {
-    stream.driver().cuMemFreeAsync(address, stream.handle());
-  } else {
-    stream.driver().cuMemFree_v2(address);
-  }
-}
-
 std::string request_text(const Stream& stream, int64_t bytes) {
   size_t free = 0, total = 0;
   stream.driver().cuMemGetInfo_v2(&free, &total);
@@ -41,16 +33,29 @@ Result<std::shared_ptr<core::Storage>> DeviceMemory::allocate(
     error = take(*stream, size, pooled, address);
   }
   if (error != CUDA_SUCCESS) NORITE_TRY(context.check(error, request_text(*stream, bytes)));
-  std::shared_ptr<DeviceMemory> memory(
-      new DeviceMemory(std::move(backend), stream, bytes, address, pooled));
+  std::shared_ptr<DeviceMemory> memory(new DeviceMemory(std::move(backend), stream, bytes, address,
+                                                        pooled ? Source::pool : Source::driver));
   NORITE_TRY(context.check(stream->driver().cuMemsetD8Async(address, 0, size, stream->handle()),
                            "clearing memory"));
   return memory;
 }
 
+std::shared_ptr<core::Storage> DeviceMemory::wrap(std::shared_ptr<core::Backend> backend,
+                                                  std::shared_ptr<Stream> stream, int64_t bytes,
+                                                  CUdeviceptr address,
+                                                  std::shared_ptr<void> owner) {
+  return std::shared_ptr<DeviceMemory>(new DeviceMemory(
+      std::move(backend), std::move(stream), bytes, address, Source::caller, std::move(owner)));
+}
+
 DeviceMemory::~DeviceMemory() {
+  if (source_ == Source::caller) return;
   const Current current(stream_->context());
-  give_back(*stream_, pooled_, address_);
+  if (source_ == Source::pool) {
+    stream_->driver().cuMemFreeAsync(address_, stream_->handle());
+  } else {
+    stream_->driver().cuMemFree_v2(address_);
+  }
 }
 
 CUdeviceptr address_of(const core::Storage& storage) {

@@ -15,21 +15,30 @@ class DeviceMemory final : public core::Storage {
   [[nodiscard]] static Result<std::shared_ptr<core::Storage>> allocate(
       std::shared_ptr<core::Backend> backend, std::shared_ptr<Stream> stream, int64_t bytes,
       bool pooled);
+  /// Memory of someone else's, who keeps it at least as long as `owner` lives.
+  [[nodiscard]] static std::shared_ptr<core::Storage> wrap(std::shared_ptr<core::Backend> backend,
+                                                           std::shared_ptr<Stream> stream,
+                                                           int64_t bytes, CUdeviceptr address,
+                                                           std::shared_ptr<void> owner);
   ~DeviceMemory() override;
 
   [[nodiscard]] CUdeviceptr address() const noexcept { return address_; }
 
  private:
+  enum class Source : uint8_t { pool, driver, caller };
+
   DeviceMemory(std::shared_ptr<core::Backend> backend, std::shared_ptr<Stream> stream,
-               int64_t bytes, CUdeviceptr address, bool pooled)
+               int64_t bytes, CUdeviceptr address, Source source, std::shared_ptr<void> owner = {})
       : Storage(std::move(backend), bytes, nullptr),
         stream_(std::move(stream)),
         address_(address),
-        pooled_(pooled) {}
+        source_(source),
+        owner_(std::move(owner)) {}
 
   std::shared_ptr<Stream> stream_;
   CUdeviceptr address_;
-  bool pooled_;
+  Source source_;
+  std::shared_ptr<void> owner_;
 };
 
 /// Where memory of this backend's begins, and where a view's first element lies.

@@ -48,6 +48,7 @@ std::string describe_work(const core::CommandList& list, size_t count) {
     const std::string& label = list.commands[i].label;
     if (std::ranges::find(labels, label) == labels.end()) labels.push_back(label);
   }
+  if (labels.empty()) return "an empty submit";
   if (labels.size() == 1) return std::string(labels[0]);
   if (labels.size() <= kMostNames) return fmt::format("one of {}", fmt::join(labels, ", "));
   labels.resize(kMostNames);

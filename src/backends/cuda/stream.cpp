@@ -9,10 +9,15 @@ Result<std::shared_ptr<Stream>> Stream::create(std::shared_ptr<Context> context)
   CUstream handle = nullptr;
   NORITE_TRY(context->check(context->driver().cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING),
                             "making a stream"));
-  return std::shared_ptr<Stream>(new Stream(std::move(context), handle));
+  return std::shared_ptr<Stream>(new Stream(std::move(context), handle, true));
+}
+
+std::shared_ptr<Stream> Stream::borrow(std::shared_ptr<Context> context, CUstream handle) {
+  return std::shared_ptr<Stream>(new Stream(std::move(context), handle, false));
 }
 
 Stream::~Stream() {
+  if (!own_) return;
   const Current current(*context_);
   driver().cuStreamDestroy_v2(handle_);
 }

@@ -11,6 +11,9 @@ namespace norite::cuda {
 class Stream {
  public:
   [[nodiscard]] static Result<std::shared_ptr<Stream>> create(std::shared_ptr<Context> context);
+  /// One of the caller's, which outlives this.
+  [[nodiscard]] static std::shared_ptr<Stream> borrow(std::shared_ptr<Context> context,
+                                                      CUstream handle);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -22,11 +25,12 @@ class Stream {
   [[nodiscard]] Result<void> synchronise() const;
 
  private:
-  Stream(std::shared_ptr<Context> context, CUstream handle)
-      : context_(std::move(context)), handle_(handle) {}
+  Stream(std::shared_ptr<Context> context, CUstream handle, bool own)
+      : context_(std::move(context)), handle_(handle), own_(own) {}
 
   std::shared_ptr<Context> context_;
   CUstream handle_;
+  bool own_;
 };
 
 }  // namespace norite::cuda

@@ -48,7 +48,7 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
                                                 {{"dx", op.dx}, &params.dx}}));
   const int64_t rows = row_count(params.rows);
   params.dim = op.x.shape().back();
-  params.rows_per_partial = rows_per_partial(rows);
+  params.rows_per_partial = rows_per_partial(encoder, "rms_norm_backward", rows);
   params.eps = op.eps;
   params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
 

@@ -15,7 +15,7 @@ Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> argume
                        rows_aligned(arguments[kRmsNormSum], params.sum) &&
                        rows_aligned(arguments[kRmsNormY], params.y);
   const int64_t width = pack_width(params.dim, x.view().dtype(), aligned);
-  const RowPlan rows = plan_rows(params.dim, width, {.vectors = width == 1 ? 8 : 4});
+  const RowPlan rows = plan_rows(params.dim, width, {.vectors = width == 1 ? 8 : 4, .group = 256});
 
   Plan plan{.kernel = "rms_norm",
             .macros = {{"X_TYPE", kernel_type(x.view().dtype())},

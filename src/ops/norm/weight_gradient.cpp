@@ -13,7 +13,10 @@
 
 namespace norite::ops {
 
-int64_t rows_per_partial(int64_t rows) noexcept { return std::clamp<int64_t>(rows / 64, 16, 256); }
+int64_t rows_per_partial(const Encoder& encoder, std::string_view kernel, int64_t rows) {
+  const bool native = static_cast<bool>(encoder.device().registry().native_pipeline(kernel));
+  return native ? std::clamp<int64_t>(rows / 64, 16, 256) : std::clamp<int64_t>(rows / 512, 4, 256);
+}
 
 Result<View> acquire_partials(Encoder& encoder, std::string_view operation, int64_t partials,
                               int64_t dim) {

@@ -10,9 +10,10 @@
 
 namespace norite::ops {
 
-/// Rows of one partial: few enough that every core has work, many enough that the partials' traffic
-/// stays below 1/16 of the rows' own.
-int64_t rows_per_partial(int64_t rows) noexcept;
+/// Rows of one partial of a kernel: few enough that every core has work, many enough that the
+/// partials' traffic stays small beside the rows' own. Host code wants tens of partials, kernel
+/// text hundreds of groups.
+int64_t rows_per_partial(const Encoder& encoder, std::string_view kernel, int64_t rows);
 
 /// Memory for `partials` rows of `dim` f32, from the device's pool.
 Result<View> acquire_partials(Encoder& encoder, std::string_view operation, int64_t partials,

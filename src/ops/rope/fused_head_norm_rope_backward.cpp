@@ -43,8 +43,8 @@ Result<HeadNormRopeBackwardParams> check_backward(const Encoder& encoder,
   params.heads = shape.heads;
   params.head_dim = shape.head_dim;
   params.half_rope_dim = shape.half_rope_dim;
-  params.tokens_per_partial =
-      std::max<int64_t>(1, rows_per_partial(shape.tokens * shape.heads) / shape.heads);
+  params.tokens_per_partial = std::max<int64_t>(
+      1, rows_per_partial(encoder, kName, shape.tokens * shape.heads) / shape.heads);
   params.x = head_strides(op.x);
   params.dy = head_strides(op.dy);
   params.dx = head_strides(op.dx);

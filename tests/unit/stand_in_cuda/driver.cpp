@@ -238,13 +238,19 @@ STAND_IN(cuFuncSetAttribute, CUfunction, int, int) {
   return CUDA_SUCCESS;
 }
 STAND_IN(cuLaunchKernel, CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream,
-         void** parameters, void**) {
+         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+         CUstream stream, void** parameters, void**) {
   ANSWER();
   auto& settings = *stand_in_cuda();
   settings.launches.push_back(
-      {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, parameters});
+      {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, stream, parameters});
   if (settings.on_launch) settings.on_launch(settings.launches.back());
   settings.launches.back().parameters = nullptr;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuPointerGetAttribute, void* value, int, CUdeviceptr memory) {
+  ANSWER();
+  const int device = memory == stand_in_cuda()->foreign ? 7 : 0;
+  std::memcpy(value, &device, sizeof device);
   return CUDA_SUCCESS;
 }

@@ -13,6 +13,7 @@ namespace norite::test {
 struct StandInLaunch {
   std::array<unsigned, 3> blocks, threads;
   unsigned shared_bytes = 0;
+  void* stream = nullptr;
   void** parameters = nullptr;  // while the hook runs
 };
 
@@ -25,6 +26,7 @@ struct StandInCuda {
   bool pools = true;
   std::array<unsigned long, 31> buffer_bytes = {};  // of every kernel
   int own_shared_bytes = 0;
+  unsigned long long foreign = 0;  // an address that is another GPU's
   std::function<void(const StandInLaunch&)> on_launch;
 
   // What goes wrong. `failing` names one function, which gives `error` after so many calls that
