@@ -50,6 +50,8 @@ Prepare require_memory(int64_t bytes, Prepare prepare);
 
 /// Every case, grouped by operation.
 const std::vector<Case>& all_cases();
+/// The operations that have cases, sorted.
+std::vector<std::string> operations();
 /// The cases of any of these suites whose name contains `filter`.
 std::vector<const Case*> select(unsigned suites, std::string_view filter);
 

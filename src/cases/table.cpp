@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <set>
 
 namespace norite::cases {
 namespace {
@@ -46,6 +47,12 @@ Prepare require_memory(int64_t bytes, Prepare prepare) {
 const std::vector<Case>& all_cases() {
   static const std::vector<Case> cases = join();
   return cases;
+}
+
+std::vector<std::string> operations() {
+  std::set<std::string> names;
+  for (const Case& row : all_cases()) names.insert(row.op);
+  return {names.begin(), names.end()};
 }
 
 std::vector<const Case*> select(unsigned suites, std::string_view filter) {

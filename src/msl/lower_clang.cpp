@@ -86,12 +86,7 @@ void print_text(const Module& module, std::span<const Kernel> kernels,
 
 Result<std::string> lower_for_clang(const Module& module, const Kernel& kernel,
                                     const ConstantValues& constants) {
-  for (const KernelParameter& parameter : module.definition_of(kernel).parameters) {
-    if (parameter.kind != ParameterKind::unsupported) continue;
-    return fail(Code::unsupported,
-                fmt::format("{}: kernel \"{}\", {}", module.text.where(parameter.location),
-                            kernel.name, why_unsupported(parameter)));
-  }
+  NORITE_TRY(check_parameters(module, kernel));
   Printer printer(module.text);
   Rewriter rewriter(module, constants, printer);
   print_text(module, std::span(&kernel, 1), constants, rewriter, printer);

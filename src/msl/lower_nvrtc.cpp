@@ -129,12 +129,7 @@ std::vector<NvrtcParameter> nvrtc_parameters(const Module& module, const Kernel&
 
 Result<std::string> lower_for_nvrtc(const Module& module, const Kernel& kernel,
                                     const ConstantValues& constants, References references) {
-  for (const KernelParameter& parameter : module.definition_of(kernel).parameters) {
-    if (parameter.kind != ParameterKind::unsupported) continue;
-    return fail(Code::unsupported,
-                fmt::format("{}: kernel \"{}\", {}", module.text.where(parameter.location),
-                            kernel.name, why_unsupported(parameter)));
-  }
+  NORITE_TRY(check_parameters(module, kernel));
   Printer printer(module.text);
   Rewriter rewriter(module, constants, printer, AddressSpaces::removed, Target::nvrtc);
   printer.lines("#line 1 \"metal_stdlib\"");

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "msl/lowering.hpp"
 
+#include "msl/parameters.hpp"
+
 namespace norite::msl {
+
+Result<void> check_parameters(const Module& module, const Kernel& kernel) {
+  for (const KernelParameter& parameter : module.definition_of(kernel).parameters) {
+    if (parameter.kind != ParameterKind::unsupported) continue;
+    return fail(Code::unsupported,
+                fmt::format("{}: kernel \"{}\", {}", module.text.where(parameter.location),
+                            kernel.name, why_unsupported(parameter)));
+  }
+  return {};
+}
 
 std::string constant_definitions(const Module& module, const ConstantValues& constants) {
   std::string text;

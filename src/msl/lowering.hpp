@@ -11,6 +11,9 @@
 
 namespace norite::msl {
 
+/// Errors: unsupported for a kernel that takes textures and the like, with the parameter's place.
+[[nodiscard]] Result<void> check_parameters(const Module& module, const Kernel& kernel);
+
 /// Function constants as constants of C++.
 [[nodiscard]] std::string constant_definitions(const Module& module,
                                                const ConstantValues& constants);

@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <set>
 
 #include "cases/case.hpp"
 #include "support.hpp"
@@ -15,12 +14,6 @@ namespace {
 
 using cases::Case;
 using cases::FillKind;
-
-std::vector<std::string> operations() {
-  std::set<std::string> names;
-  for (const Case& one : cases::all_cases()) names.insert(one.op);
-  return {names.begin(), names.end()};
-}
 
 // The kernels are compiled without the sanitizer either way; a few of them show what the executor
 // does around them.
@@ -87,7 +80,7 @@ TEST_P(KernelCases, CheckedModeAccusesNothing) {
   check(device, FillKind::normal, kEvery * 7);
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, KernelCases, testing::ValuesIn(operations()),
+INSTANTIATE_TEST_SUITE_P(Every, KernelCases, testing::ValuesIn(cases::operations()),
                          [](const auto& one) { return one.param; });
 
 }  // namespace

@@ -15,12 +15,6 @@ namespace {
 using cases::Case;
 using cases::FillKind;
 
-std::vector<std::string> operations() {
-  std::set<std::string> names;
-  for (const Case& one : cases::all_cases()) names.insert(one.op);
-  return {names.begin(), names.end()};
-}
-
 class CaseTable : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
   static void check_all(FillKind fill) {
@@ -46,7 +40,7 @@ TEST_P(CaseTable, SpecialValuesBehaveAsInF32) { check_all(FillKind::special); }
 
 INSTANTIATE_TEST_SUITE_P(EveryLevel, CaseTable,
                          testing::Combine(testing::ValuesIn(Device::cpu_targets()),
-                                          testing::ValuesIn(operations())),
+                                          testing::ValuesIn(cases::operations())),
                          [](const auto& one) {
                            return std::get<0>(one.param) + "_" + std::get<1>(one.param);
                          });
