@@ -39,7 +39,13 @@ RowPlan plan_rows(int64_t dim, int64_t width, const RowLimits& limits) {
   int64_t threads = kMinThreads;
   while (threads < kSimdWidth && packs > threads * kShortRowVectors) threads *= 2;
   while (threads < kMaxThreads && packs > threads * limits.vectors) threads *= 2;
-  const int64_t vectors = std::min((packs - 1) / threads + 1, limits.vectors);
+  int64_t most = limits.vectors;
+  // A little more for each thread, where twice as many would leave places empty.
+  if (threads > kSimdWidth && packs <= threads / 2 * limits.stretch) {
+    threads /= 2;
+    most = limits.stretch;
+  }
+  const int64_t vectors = std::min((packs - 1) / threads + 1, most);
   return {.width = width,
           .vectors = vectors,
           .threads = threads,

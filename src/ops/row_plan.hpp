@@ -10,6 +10,7 @@ namespace norite::ops {
 /// What a kernel can afford.
 struct RowLimits {
   int64_t vectors = 4;  // packs that a thread holds of each operand, from a SIMD-group a row on
+  int64_t stretch = 0;  // as many where that saves half of the threads: 5120 columns, say
   int64_t group = 128;  // threads that a group of several rows aims for
 };
 

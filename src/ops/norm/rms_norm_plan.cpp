@@ -19,7 +19,8 @@ Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> argume
   // were.
   const int64_t group = arguments[kRmsNormScale].bound() ? 128 : 256;
   const RowPlan rows =
-      plan_rows(params.dim, width, {.vectors = width == 1 ? 8 : 4, .group = group});
+      plan_rows(params.dim, width,
+                {.vectors = width == 1 ? 8 : 4, .stretch = width == 1 ? 0 : 6, .group = group});
 
   Plan plan{.kernel = "rms_norm",
             .macros = {{"X_TYPE", kernel_type(x.view().dtype())},
@@ -48,8 +49,10 @@ Plan plan_rms_norm_backward(const RmsNormBackwardParams& params,
   const int64_t width = pack_width(params.dim, x.view().dtype(), aligned);
   // A thread holds x, dy, the weights and dw, which is f32: 16 elements of each are what it can
   // keep in registers. There are few groups with dw, one a partial, so they are large.
-  const RowPlan rows = plan_rows(
-      params.dim, width, {.vectors = width == 1 ? 8 : 16 / width, .group = has_dw ? 512 : 128});
+  const RowPlan rows = plan_rows(params.dim, width,
+                                 {.vectors = width == 1 ? 8 : 16 / width,
+                                  .stretch = width == 1 ? 0 : 16 / width + 1,
+                                  .group = has_dw ? 512 : 128});
 
   Plan plan{.kernel = "rms_norm_backward",
             .macros = {{"X_TYPE", kernel_type(x.view().dtype())},
