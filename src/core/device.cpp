@@ -82,7 +82,7 @@ std::optional<EmbeddedFile> find_kernel_file(const std::string& name) {
   return std::nullopt;
 }
 
-// Host code where the backend has it, else text. Backends that compute nothing take neither.
+// Host code where the backend has it, else text.
 Result<void> register_builtins(DeviceState& state) {
   for (const BuiltinKernel& kernel : builtin_kernels()) {
     if (NativeFunction run = state.backend().native_builtin(kernel.name)) {

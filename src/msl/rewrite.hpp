@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Rewrites tokens of Metal's into plain C++ that means the same with our shim in front: address
 // spaces and attributes go, threadgroup variables become references into the group's memory,
-// swizzles become calls, loops learn to stop when they are cancelled (on the CPU; GPUs do so
-// themselves). For a compiler that is to
-// judge address spaces they stay, as words that a prelude defines.
+// swizzles become calls, loops learn to stop when they are cancelled (on the CPU alone). For a
+// compiler that is to judge address spaces they stay, as words that a prelude defines.
 #pragma once
 
 #include <map>

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "ops/dispatch.hpp"
 
+#include <fmt/format.h>
+
 namespace norite::ops {
 
 Result<void> dispatch_text(Encoder& encoder, std::string_view operation, const Plan& plan,
                            std::span<const Argument> arguments) {
+  constexpr int64_t kMostColumns = int64_t{1} << 31;
+  if (plan.columns > kMostColumns) {
+    return fail(Code::unsupported,
+                fmt::format("{}: rows of {} elements, {} takes at most {}", operation, plan.columns,
+                            encoder.device().info().id, kMostColumns));
+  }
   KernelRegistry& registry = encoder.device().registry();
   NORITE_TRY_ASSIGN(const Pipeline pipeline,
                     registry.get_pipeline({.name = plan.kernel, .specialisation = plan.macros}));

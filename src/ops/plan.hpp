@@ -16,6 +16,7 @@ struct Plan {
   std::string kernel;
   Specialisation macros;
   Grid grid;
+  int64_t columns = 0;  // of a row, which kernels count in 32 bits
 };
 
 /// The dtype's name in kernels.

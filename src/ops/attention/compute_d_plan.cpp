@@ -14,7 +14,8 @@ Plan plan_compute_d(const ComputeDParams& params, std::span<const Argument> argu
   const RowPlan rows = plan_rows(params.head_dim, width, {.vectors = width == 1 ? 8 : 4});
   Plan plan{.kernel = "flash_attn_train_bwd_compute_d",
             .macros = {{"X_TYPE", kernel_type(o.view().dtype())}},
-            .grid = groups_of(row_count(params.rows), rows.rows, rows.rows * rows.threads)};
+            .grid = groups_of(row_count(params.rows), rows.rows, rows.rows * rows.threads),
+            .columns = params.head_dim};
   rows.add_to(plan.macros);
   return plan;
 }

@@ -31,7 +31,8 @@ Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> argume
                        {"HAS_Y", flag(arguments[kRmsNormY].bound())},
                        {"HAS_RMS_INV", flag(arguments[kRmsNormRmsInv].bound())},
                        {"LOOPED", flag(rows.looped)}},
-            .grid = groups_of(row_count(params.rows), rows.rows, rows.rows * rows.threads)};
+            .grid = groups_of(row_count(params.rows), rows.rows, rows.rows * rows.threads),
+            .columns = params.dim};
   rows.add_to(plan.macros);
   return plan;
 }
@@ -64,7 +65,8 @@ Plan plan_rms_norm_backward(const RmsNormBackwardParams& params,
                        {"HAS_DW", flag(has_dw)},
                        {"LOOPED", flag(rows.looped)}},
             .grid = groups_of(row_count(params.rows), has_dw ? params.rows_per_partial : rows.rows,
-                              rows.rows * rows.threads)};
+                              rows.rows * rows.threads),
+            .columns = params.dim};
   rows.add_to(plan.macros);
   return plan;
 }
@@ -78,7 +80,8 @@ Plan plan_sum_partials(const SumPartialsParams& params, std::span<const Argument
           .macros = {{"OUT_TYPE", kernel_type(arguments[kSumPartialsOut].view().dtype())},
                      {"COLUMNS", std::to_string(columns)},
                      {"STRIPS", std::to_string(kThreads / columns)}},
-          .grid = groups_of(params.dim, columns, kThreads)};
+          .grid = groups_of(params.dim, columns, kThreads),
+          .columns = params.dim};
 }
 
 }  // namespace norite::ops
