@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "ops/dispatch.hpp"
 #include "support.hpp"
 
 namespace norite {
@@ -193,6 +194,16 @@ TEST(TextKernel, EndlessLoopsAreCancelledAndTheDeviceGoesOn) {
   must(View(x).slice(0, 0, 1)->write(std::as_bytes(std::span(one))));
   must(run(device, pipeline, {x}, grid));
   EXPECT_EQ(contents<int32_t>(flag)[64], 7);
+}
+
+TEST(TextKernel, OperationsRefuseRowsThatKernelsCannotCount) {
+  const Device device = must(Device::open("cpu", {.builtins = BuiltinForm::text}));
+  Encoder encoder = device.encoder();
+  ops::Plan plan;
+  plan.kernel = "rms_norm";
+  plan.columns = (int64_t{1} << 31) + 1;
+  expect_error(ops::dispatch_text(encoder, "rms_norm", plan, {}), Code::unsupported,
+               {"rms_norm", "2147483649", "2147483648"});
 }
 
 TEST(TextKernel, MayHaveTheNameOfABuiltIn) {
