@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,8 @@ struct CommandList {
   std::vector<Command> commands;
   bool timing = false;
 };
+
+/// "rms_norm", or "one of rms_norm, sum_partials": a GPU does not always tell which one failed.
+[[nodiscard]] std::string describe_work(std::span<const Command> commands);
 
 }  // namespace norite::core

@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "backends/cuda/library.hpp"
 #include "core/env.hpp"
+#include "core/library.hpp"
 
 namespace norite::cuda {
 
@@ -46,8 +46,8 @@ std::string Driver::describe(CUresult error) const {
 Result<std::shared_ptr<const Driver>> load_driver() {
   const auto paths = driver_paths();
   NORITE_TRY_ASSIGN(
-      const Library library,
-      Library::open("NVIDIA's driver", fmt::format("{}", fmt::join(paths, ", ")), paths));
+      const core::Library library,
+      core::Library::open("NVIDIA's driver", fmt::format("{}", fmt::join(paths, ", ")), paths));
   auto driver = std::make_shared<Driver>();
   driver->path = library.path();
 #define NORITE_CUDA_FIND(name, parameters) NORITE_TRY(library.find(#name, driver->name));

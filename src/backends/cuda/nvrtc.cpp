@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "backends/cuda/driver.hpp"
-#include "backends/cuda/library.hpp"
 #include "backends/cuda/nvrtc_paths.hpp"
+#include "core/library.hpp"
 
 namespace norite::cuda {
 
@@ -86,9 +86,9 @@ Result<void> read_version(Nvrtc& nvrtc) {
 }
 
 Result<std::shared_ptr<const Nvrtc>> load_one(const NvrtcPlaces& places) {
-  NORITE_TRY_ASSIGN(const Library library,
-                    Library::open("NVRTC, which compiles kernels for NVIDIA GPUs,",
-                                  places.description, places.paths));
+  NORITE_TRY_ASSIGN(const core::Library library,
+                    core::Library::open("NVRTC, which compiles kernels for NVIDIA GPUs,",
+                                        places.description, places.paths));
   auto nvrtc = std::make_shared<Nvrtc>();
   nvrtc->path = library.path();
 #define NORITE_CUDA_FIND(name, parameters) NORITE_TRY(library.find(#name, nvrtc->name));

@@ -2,7 +2,6 @@
 #include "backends/cuda/queue.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -39,21 +38,6 @@ struct Queue::Ends {
 };
 
 namespace {
-
-/// "rms_norm", or "one of rms_norm, sum_partials": the GPU does not tell which one faulted.
-std::string describe_work(const core::CommandList& list, size_t count) {
-  constexpr size_t kMostNames = 8;
-  std::vector<std::string_view> labels;
-  for (size_t i = 0; i < std::min(count, list.commands.size()); ++i) {
-    const std::string& label = list.commands[i].label;
-    if (std::ranges::find(labels, label) == labels.end()) labels.push_back(label);
-  }
-  if (labels.empty()) return "an empty submit";
-  if (labels.size() == 1) return std::string(labels[0]);
-  if (labels.size() <= kMostNames) return fmt::format("one of {}", fmt::join(labels, ", "));
-  labels.resize(kMostNames);
-  return fmt::format("one of {} and others", fmt::join(labels, ", "));
-}
 
 double microseconds_between(const Driver& driver, CUevent start, CUevent end) {
   float milliseconds = 0;
@@ -120,8 +104,10 @@ Result<void> Queue::Ends::result_of(const Submission& submission, CUresult waite
     waited = context.fault().value_or(CUDA_SUCCESS);
   }
   if (waited != CUDA_SUCCESS) {
+    const std::span commands(submission.list.commands);
     const size_t suspects = submission.launched + (submission.result ? 0 : 1);
-    return context.blame(waited, describe_work(submission.list, suspects));
+    return context.blame(waited,
+                         core::describe_work(commands.first(std::min(suspects, commands.size()))));
   }
   return submission.result;
 }

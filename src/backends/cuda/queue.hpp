@@ -6,9 +6,9 @@
 
 #include "backends/cuda/constant_ring.hpp"
 #include "backends/cuda/events.hpp"
-#include "backends/cuda/waiter.hpp"
 #include "core/command_list.hpp"
 #include "core/completion.hpp"
+#include "core/waiter.hpp"
 
 namespace norite::cuda {
 
@@ -35,7 +35,7 @@ class Queue {
   std::shared_ptr<Ends> ends_;
   std::mutex mutex_;  // for putting work on the stream
   ConstantRing constants_;
-  Waiter waiter_;
+  core::Waiter waiter_;
 };
 
 }  // namespace norite::cuda

@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-namespace norite::cuda {
+namespace norite::core {
 
 /// A thread that waits for the ends of work, in its order, and tells whoever wants to know. It
 /// starts with the first job.
@@ -32,4 +32,4 @@ class Waiter {
   std::thread thread_;
 };
 
-}  // namespace norite::cuda
+}  // namespace norite::core

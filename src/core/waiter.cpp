@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "backends/cuda/waiter.hpp"
+#include "core/waiter.hpp"
 
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 
-namespace norite::cuda {
+namespace norite::core {
 
 struct Waiter::State {
   void serve() {
@@ -64,4 +64,4 @@ void Waiter::drain() {
   state_->changed.wait(lock, [&] { return state_->ended >= last; });
 }
 
-}  // namespace norite::cuda
+}  // namespace norite::core

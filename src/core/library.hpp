@@ -7,7 +7,7 @@
 
 #include "norite/error.hpp"
 
-namespace norite::cuda {
+namespace norite::core {
 
 /// A library that was found while the program runs. It stays loaded: what it started, its threads
 /// and its exit handlers, does not survive being unloaded.
@@ -35,4 +35,4 @@ class Library {
   std::string path_;
 };
 
-}  // namespace norite::cuda
+}  // namespace norite::core

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "backends/cuda/library.hpp"
+#include "core/library.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-namespace norite::cuda {
+namespace norite::core {
 
 Result<Library> Library::open(std::string_view what, std::string_view where,
                               const std::vector<std::string>& paths) {
@@ -28,4 +28,4 @@ Result<void*> Library::find(const char* symbol) const {
                                              path_, symbol));
 }
 
-}  // namespace norite::cuda
+}  // namespace norite::core
