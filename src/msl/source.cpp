@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "core/kernel_files.hpp"
+#include "core/parse_real.hpp"
 
 namespace norite::msl {
 
@@ -49,10 +50,8 @@ std::optional<Header> header_of_kernels(std::string_view name, std::string_view)
 
 bool is_value(std::string_view text) {
   if (text == "true" || text == "false") return true;
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  return !text.empty() && error == std::errc() && rest == end && value - value == 0;
+  const auto value = core::parse_real(text);
+  return value && std::isfinite(*value);
 }
 
 }  // namespace
