@@ -40,6 +40,7 @@ constexpr std::array<std::string_view, 6> kPredefined = {
 struct Session {
   const Source& source;
   std::map<std::string, Header, std::less<>> headers;  // by the name Wave knows them by
+  std::vector<std::string> metal_headers = {};
   ExpansionBudget budget = {};
 };
 
@@ -95,7 +96,8 @@ class Hooks : public wave::context_policies::default_preprocessing_hooks {
                            std::string& native_name) {
     const std::string wanted = path;
     if (is_metal_header(wanted)) {
-      session->headers.try_emplace(wanted, Header{wanted, "\n"});
+      const bool first = session->headers.try_emplace(wanted, Header{wanted, "\n"}).second;
+      if (first) session->metal_headers.push_back(wanted);
       dir_path = native_name = wanted;
       return true;
     }
@@ -320,6 +322,7 @@ Result<Text> run(const Source& source, const Specialisation& macros) {
     for (auto token = context.begin(); token != end; ++token) collector.add(*token);
     Text result = collector.take();
     fold_pragma_operators(result.tokens);
+    result.metal_headers = session->metal_headers;
     return result;
   } catch (const ExpansionBudget::Exhausted& error) {
     return fail(Code::compile_failed, fmt::format("{}: {}", source.name, error.what()));

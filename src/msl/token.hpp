@@ -35,6 +35,7 @@ using Tokens = std::vector<Token>;
 struct Text {
   std::vector<std::string> files;  // names as the user knows them
   Tokens tokens;
+  std::vector<std::string> metal_headers = {};  // that it includes, in their order
 
   /// "file:line:column", for messages.
   [[nodiscard]] std::string where(const Location& location) const;
