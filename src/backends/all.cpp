@@ -4,6 +4,7 @@
 
 #include "backends/cpu/cpu_backend.hpp"
 #include "backends/cuda/cuda_backend.hpp"
+#include "backends/metal/metal_backend.hpp"
 #include "backends/null/null_backend.hpp"
 #include "core/backend.hpp"
 
@@ -12,6 +13,7 @@ namespace norite::core {
 std::span<const BackendEntry> backend_table() noexcept {
   static constexpr std::array kTable = {
       BackendEntry{"cuda", cuda::list, cuda::open},
+      BackendEntry{"metal", metal::list, metal::open},
       BackendEntry{"cpu", cpu::list, cpu::open},
       BackendEntry{"null", null::list, null::open},
   };

@@ -40,6 +40,8 @@ std::optional<std::string> cuda_library() { return read("NORITE_CUDA_LIBRARY"); 
 
 std::optional<std::string> nvrtc() { return read("NORITE_NVRTC"); }
 
+std::optional<std::string> metal_runtime() { return read("NORITE_METAL_RUNTIME"); }
+
 std::vector<std::string> cuda_roots() { return read_all({"CUDA_HOME", "CUDA_PATH"}); }
 
 std::vector<std::string> python_prefixes() {

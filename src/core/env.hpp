@@ -22,6 +22,8 @@ std::optional<std::string> clang();
 std::optional<std::string> cuda_library();
 /// NORITE_NVRTC: the path of the library that compiles kernels for NVIDIA GPUs.
 std::optional<std::string> nvrtc();
+/// NORITE_METAL_RUNTIME: a library that stands in for macOS's Objective-C runtime and Metal.
+std::optional<std::string> metal_runtime();
 /// CUDA_HOME and CUDA_PATH: where CUDA is installed.
 std::vector<std::string> cuda_roots();
 /// VIRTUAL_ENV, CONDA_PREFIX and the user's own folder: where Python packages may be.

@@ -34,6 +34,7 @@ may_include(src/backends/cpu/msl
 may_include(src/backends/cpu
             ${core_api} core/.* backends/cpu/.* ${params} hwy/.* oneapi/tbb/.* fmt/.*)
 may_include(src/backends/cuda ${core_api} core/.* msl/.* backends/cuda/.* fmt/.*)
+may_include(src/backends/metal ${core_api} core/.* msl/.* backends/metal/.* fmt/.*)
 may_include(src/backends/null ${core_api} core/.* msl/.* backends/null/.* fmt/.*)
 may_include(src/backends/all.cpp core/.* backends/.*)
 may_include(src/io ${core_api} io/.* fmt/.* nlohmann/.*)
