@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Every case of the table through the Metal backend.
+#include "cases/case.hpp"
+#include "metal/metal_support.hpp"
+
+namespace norite {
+namespace {
+
+using cases::Case;
+using cases::FillKind;
+
+// The sanitizer sees the backend and the stand-in, which a few cases show; kernels are compiled
+// without it.
+#if defined(NORITE_TEST_SANITIZED)
+constexpr size_t kEvery = 29;
+#else
+constexpr size_t kEvery = 1;
+#endif
+
+class MetalCases : public test::AnyMetalTest, public testing::WithParamInterface<std::string> {};
+
+TEST_P(MetalCases, MatchFloat64) {
+  const Device device = test::must(Device::open("metal"));
+  size_t seen = 0;
+  for (const Case* one : cases::select(cases::kVerify, GetParam() + "[")) {
+    if (one->op != GetParam() || seen++ % kEvery != 0) continue;
+    SCOPED_TRACE(one->name);
+    for (const FillKind fill : {FillKind::normal, FillKind::special}) {
+      const auto problem = test::must(one->prepare(device, fill));
+      test::must(problem->run());
+      const cases::Outcome outcome = test::must(problem->check());
+      EXPECT_TRUE(outcome.passed()) << outcome.worst().detail;
+    }
+  }
+  EXPECT_GT(seen, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, MetalCases, testing::ValuesIn(cases::operations()),
+                         [](const auto& one) { return one.param; });
+
+}  // namespace
+}  // namespace norite
