@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Memory, dispatches and failures of the Metal backend, on a Metal that is none.
+#include <future>
 #include <numeric>
 
 #include "metal/metal_support.hpp"
@@ -117,6 +118,27 @@ TEST_F(BackendTest, long_lists_take_several_command_buffers) {
   must(encoder.submit_and_wait());
   EXPECT_EQ(stand_in().command_buffers, 3);
   EXPECT_EQ(contents<float>(x)[0], 130);
+}
+
+TEST_F(BackendTest, submits_do_not_wait_for_each_other) {
+  std::promise<void> go;
+  const std::shared_future<void> gone = go.get_future().share();
+  stand_in().before_run = [gone] { gone.wait(); };
+  const Device device = must(Device::open("metal"));
+  const Pipeline pipeline = must(kernel(device, "scale", kScale));
+  const Buffer x = must(device.empty(DType::f32, {4}));
+  std::vector<Event> events;
+  for (int i = 0; i < 3; ++i) {
+    Encoder encoder = device.encoder();
+    must(scale(encoder, pipeline, x, x, 2));
+    events.push_back(must(encoder.submit()));
+  }
+  EXPECT_EQ(stand_in().command_buffers, 3);
+  for (const Event& event : events) EXPECT_FALSE(event.done());
+  go.set_value();
+  must(events.back().wait());
+  EXPECT_TRUE(events.front().done());
+  EXPECT_EQ(contents<float>(x)[0], 7);
 }
 
 TEST_F(BackendTest, buffers_live_until_the_work_has_ended) {

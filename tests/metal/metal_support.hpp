@@ -13,13 +13,19 @@
 
 namespace norite::test {
 
-/// Has the backend find the stand-in, where there is one.
+/// Has the backend find the stand-in, where there is one. Machines without a Metal of any kind have
+/// nothing to test.
 class AnyMetalTest : public ::testing::Test {
  protected:
   AnyMetalTest() {
 #ifdef NORITE_STAND_IN_METAL
     setenv("NORITE_METAL_RUNTIME", NORITE_STAND_IN_METAL, 1);
 #endif
+  }
+
+  void SetUp() override {
+    const auto device = Device::open("metal");
+    if (!device) GTEST_SKIP() << device.error().message;
   }
 
   /// A registered kernel's pipeline.

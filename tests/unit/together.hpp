@@ -13,13 +13,14 @@ inline constexpr int kThreads = 16;
 template <class Body>
 void together(const Body& body) {
   std::barrier start(kThreads);
-  std::vector<std::jthread> threads;
+  std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       start.arrive_and_wait();
       body(thread);
     });
   }
+  for (std::thread& one : threads) one.join();
 }
 
 }  // namespace norite::test

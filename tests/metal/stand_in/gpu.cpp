@@ -136,12 +136,17 @@ void Buffer::die() {
 
 using namespace norite::stand_in;  // NOLINT: the exported names are the point
 
+// A device is the same object for everyone, as long as anyone holds it.
 STAND_IN(Id, MTLCopyAllDevices) {
+  static std::map<int, Gpu*> known;
+  const std::scoped_lock lock(books());
   std::vector<Hold<Instance>> gpus;
   for (int i = 0; i < stand_in_metal()->devices; ++i) {
-    auto* const gpu = new Gpu;
+    Gpu*& gpu = known[i];
+    const bool made = gpu == nullptr || gpu->dead();
+    if (made) gpu = new Gpu;
     gpus.emplace_back(gpu);
-    gpu->release();  // the array holds it
+    if (made) gpu->release();  // the array holds it
   }
   return id_of(new Array(std::move(gpus)));
 }

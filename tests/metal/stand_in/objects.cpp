@@ -164,10 +164,13 @@ STAND_IN(void, objc_autoreleasePoolPop, void* pool) {
   pools.pop_back();
   for (Instance* object : objects) object->release();
 }
-/// The signature of an object's method, empty where it has none.
-STAND_IN(const char*, stand_in_metal_encoding, Id object, const char* selector) {
-  const Method* method = from_id(object)->info().find(selector);
-  return method == nullptr ? "" : method->encoding.c_str();
+// Classes and methods as the runtime shows them.
+STAND_IN(const ClassInfo*, object_getClass, Id object) { return &from_id(object)->info(); }
+STAND_IN(const Method*, class_getInstanceMethod, const ClassInfo* info, Sel selector) {
+  return info->find(reinterpret_cast<const char*>(selector));
+}
+STAND_IN(const char*, method_getTypeEncoding, const Method* method) {
+  return method->encoding.c_str();
 }
 
 /// Called by objc_msgSend: the function that answers.

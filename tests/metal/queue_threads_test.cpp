@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Threads that share a Metal device, on a Metal that is none.
+#include "metal/metal_support.hpp"
+#include "unit/together.hpp"
+
+namespace norite {
+namespace {
+
+using test::contents;
+using test::must;
+
+class QueueThreadsTest : public test::MetalTest {};
+
+TEST_F(QueueThreadsTest, share_a_device) {
+  constexpr int kSubmits = 10;
+  const Device device = must(Device::open("metal"));
+  must(device.registry().register_source(
+      "add", "kernel void add(device int* y [[buffer(0)]]) { y[0] += 1; }"));
+  test::together([&](int thread) {
+    const Pipeline pipeline = must(device.registry().get_pipeline({.name = "add"}));
+    Buffer y = must(device.empty(DType::i32, {1}));
+    Event last;
+    for (int i = 0; i < kSubmits; ++i) {
+      Encoder encoder = device.encoder({.timing = thread % 3 == 0});
+      const Argument arguments[] = {y};
+      must(encoder.dispatch(pipeline, arguments));
+      if (thread % 2 == 0) {
+        must(encoder.submit_and_wait());
+      } else {
+        last = must(encoder.submit());
+      }
+      EXPECT_EQ(contents<int>(y)[0], i + 1);
+    }
+    if (thread % 2 != 0) must(last.wait());
+  });
+  EXPECT_EQ(stand_in().dispatched.size(), static_cast<size_t>(test::kThreads * kSubmits));
+}
+
+// The last to hold a device may be the thread that waits for its work.
+TEST_F(QueueThreadsTest, devices_end_with_their_work) {
+  test::together([&](int) {
+    Event event;
+    {
+      const Device device = must(Device::open("metal"));
+      const Pipeline pipeline = must(
+          kernel(device, "add", "kernel void add(device int* y [[buffer(0)]]) { y[0] += 1; }"));
+      Encoder encoder = device.encoder();
+      const Argument arguments[] = {must(device.empty(DType::i32, {1}))};
+      must(encoder.dispatch(pipeline, arguments));
+      event = must(encoder.submit());
+    }
+    must(event.wait());
+  });
+}
+
+}  // namespace
+}  // namespace norite
