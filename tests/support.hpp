@@ -36,6 +36,13 @@ void expect_error(const Result<T>& result, Code code,
   }
 }
 
+/// A library that is on every machine and has nothing that anyone looks for.
+#ifdef __APPLE__
+inline constexpr const char* kOtherLibrary = "/usr/lib/libSystem.B.dylib";
+#else
+inline constexpr const char* kOtherLibrary = "libm.so.6";
+#endif
+
 inline Device null_device() { return must(Device::open("null")); }
 
 inline Device cpu_device(int threads = 2) {

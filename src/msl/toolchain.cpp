@@ -19,7 +19,13 @@ namespace norite::msl {
 namespace {
 
 constexpr int kOldestClang = 16;  // _Float16 and __bf16 on x86-64 without AVX-512
-constexpr const char* kCandidates[] = {"clang++-19", "clang++-20", "clang++-21", "clang++"};
+// Homebrew keeps its own out of the search path; Apple's may be older than its number says.
+constexpr const char* kCandidates[] = {"clang++-19",
+                                       "clang++-20",
+                                       "clang++-21",
+                                       "/opt/homebrew/opt/llvm/bin/clang++",
+                                       "/usr/local/opt/llvm/bin/clang++",
+                                       "clang++"};
 constexpr size_t kMaxLogBytes = size_t{8} << 20;
 constexpr std::string_view kInstall = "apt-get install clang-19, or brew install llvm";
 

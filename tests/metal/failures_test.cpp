@@ -71,12 +71,12 @@ TEST_F(FailuresTest, kernel_refused_by_the_compiler) {
               "  x[0] = missing;\n}\n",
               "folder/bad.metal"}));
   const auto refused = device.registry().get_pipeline({.name = "bad"});
-  expect_error(refused, Code::compile_failed, {"bad", "folder/bad.metal:4:10", "missing"});
+  expect_error(refused, Code::compile_failed, {"\"bad\"", "Metal refused"});
   EXPECT_NE(refused.error().log.find("folder/bad.metal:4:10: error:"), std::string::npos);
 
   stand_in().compile_error = "other.metal:1:2: error: no\nother.metal:3:4: error: never\n";
   const auto told = kernel(device, "add_one", kAddOne);
-  expect_error(told, Code::compile_failed, {"other.metal:1:2: error: no"});
+  expect_error(told, Code::compile_failed, {"add_one"});
   EXPECT_EQ(told.error().log, stand_in().compile_error);
   expect_cpu_works();
 }

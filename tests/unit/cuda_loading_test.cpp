@@ -20,10 +20,10 @@ TEST_F(CudaLoadingTest, a_driver_that_is_not_there) {
 }
 
 TEST_F(CudaLoadingTest, a_library_without_the_functions) {
-  setenv("NORITE_CUDA_LIBRARY", "libm.so.6", 1);
-  expect_error(cuda::load_driver(), Code::unavailable, {"libm.so.6", "cuInit"});
-  setenv("NORITE_NVRTC", "libm.so.6", 1);
-  expect_error(cuda::load_nvrtc(13000), Code::unavailable, {"libm.so.6", "nvrtcVersion"});
+  setenv("NORITE_CUDA_LIBRARY", test::kOtherLibrary, 1);
+  expect_error(cuda::load_driver(), Code::unavailable, {test::kOtherLibrary, "cuInit"});
+  setenv("NORITE_NVRTC", test::kOtherLibrary, 1);
+  expect_error(cuda::load_nvrtc(13000), Code::unavailable, {test::kOtherLibrary, "nvrtcVersion"});
 }
 
 TEST_F(CudaLoadingTest, a_driver_that_is_too_old) {

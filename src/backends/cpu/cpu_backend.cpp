@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 #include <oneapi/tbb/info.h>
+#ifdef __APPLE__
+#include <sys/sysctl.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -37,6 +40,13 @@ constexpr std::array kKernels = {
 };
 
 std::string processor_name() {
+#ifdef __APPLE__
+  std::array<char, 128> name = {};
+  size_t bytes = name.size() - 1;
+  const bool known =
+      ::sysctlbyname("machdep.cpu.brand_string", name.data(), &bytes, nullptr, 0) == 0;
+  return known ? name.data() : "CPU";
+#else
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);) {
     if (line.starts_with("model name")) {
@@ -45,6 +55,7 @@ std::string processor_name() {
     }
   }
   return "CPU";
+#endif
 }
 
 DeviceInfo describe(int threads, const SimdLevel& level) {

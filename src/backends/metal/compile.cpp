@@ -12,20 +12,9 @@ namespace norite::metal {
 
 namespace {
 
-/// The line with the first error of a log; the whole log where none is marked as one.
-std::string_view first_error(std::string_view log) {
-  const size_t error = log.find("error:");
-  if (error == std::string_view::npos) return log;
-  const size_t before = log.rfind('\n', error);
-  const size_t begin = before == std::string_view::npos ? 0 : before + 1;
-  return log.substr(begin, log.find('\n', error) - begin);
-}
-
 tl::unexpected<Error> refused(std::string_view kernel, Id error) {
-  std::string log = description_of(error);
-  std::string message =
-      fmt::format("kernel \"{}\": Metal's compiler refused it: {}", kernel, first_error(log));
-  return fail(Code::compile_failed, std::move(message), std::move(log));
+  return fail(Code::compile_failed, fmt::format("kernel \"{}\": Metal refused the kernel", kernel),
+              description_of(error));
 }
 
 Object compile_options() {

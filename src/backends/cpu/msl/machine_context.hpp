@@ -4,8 +4,9 @@
 
 #ifdef __APPLE__
 #include <sys/ucontext.h>
-#endif
+#else
 #include <ucontext.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
