@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Threads that share a Metal device, on a Metal that is none.
+#include <optional>
+#include <utility>
+
 #include "metal/metal_support.hpp"
 #include "unit/together.hpp"
 
@@ -38,15 +41,24 @@ TEST_F(QueueThreadsTest, share_a_device) {
 
 // The last to hold a device may be the thread that waits for its work.
 TEST_F(QueueThreadsTest, devices_end_with_their_work) {
-  test::together([&](int) {
+  struct Work {
+    Device device;
+    Pipeline pipeline;
+  };
+  std::vector<std::optional<Work>> works;
+  for (int i = 0; i < test::kThreads; ++i) {
+    const Device device = must(Device::open("metal"));
+    works.emplace_back(
+        Work{device, must(kernel(device, "add",
+                                 "kernel void add(device int* y [[buffer(0)]]) { y[0] += 1; }"))});
+  }
+  test::together([&](int thread) {
     Event event;
     {
-      const Device device = must(Device::open("metal"));
-      const Pipeline pipeline = must(
-          kernel(device, "add", "kernel void add(device int* y [[buffer(0)]]) { y[0] += 1; }"));
-      Encoder encoder = device.encoder();
-      const Argument arguments[] = {must(device.empty(DType::i32, {1}))};
-      must(encoder.dispatch(pipeline, arguments));
+      const auto work = std::exchange(works[static_cast<size_t>(thread)], std::nullopt);
+      Encoder encoder = work->device.encoder();
+      const Argument arguments[] = {must(work->device.empty(DType::i32, {1}))};
+      must(encoder.dispatch(work->pipeline, arguments));
       event = must(encoder.submit());
     }
     must(event.wait());

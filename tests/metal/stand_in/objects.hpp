@@ -30,8 +30,8 @@ class Instance;
 class ClassInfo {
  public:
   using Make = Instance* (*)();
-  explicit ClassInfo(std::string name, const ClassInfo* base = nullptr, Make make = nullptr)
-      : name_(std::move(name)), base_(base), make_(make) {}
+  explicit ClassInfo(std::string called, const ClassInfo* base = nullptr, Make maker = nullptr)
+      : name_(std::move(called)), base_(base), make_(maker) {}
 
   template <class R, class Self, class... Arguments>
   ClassInfo& with(const std::string& selector, R (*function)(Self*, Sel, Arguments...)) {
