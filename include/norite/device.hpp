@@ -45,6 +45,7 @@ struct DeviceOptions {
   /// CPU: a SIMD level of cpu_targets() instead of the best one. Empty asks NORITE_CPU_TARGET.
   std::string cpu_target = {};
   /// CPU: `text` runs operations from the kernels that GPUs run, in the executor of kernel text.
+  /// null: `text` plans operations as for a GPU.
   BuiltinForm builtins = BuiltinForm::native;
   /// CPU: kernel text runs checked: accesses outside of its buffers, races, divergent barriers and
   /// reads of memory that nothing wrote end the dispatch with check_failed. Slow.

@@ -41,6 +41,8 @@ class NullStorage final : public core::Storage {
 
 class NullBackend final : public core::Backend {
  public:
+  explicit NullBackend(BuiltinForm builtins) : builtins_(builtins) {}
+
   [[nodiscard]] const DeviceInfo& info() const noexcept override { return info_; }
 
   Result<std::shared_ptr<core::Storage>> allocate(int64_t bytes) override {
@@ -65,6 +67,7 @@ class NullBackend final : public core::Backend {
   }
 
   [[nodiscard]] NativeFunction native_builtin(std::string_view) const override {
+    if (builtins_ == BuiltinForm::text) return {};
     return [](const NativeCall&) -> Result<void> { return {}; };
   }
   [[nodiscard]] bool runs_native() const noexcept override { return true; }
@@ -94,14 +97,15 @@ class NullBackend final : public core::Backend {
 
  private:
   DeviceInfo info_ = describe();
+  BuiltinForm builtins_;
 };
 
 }  // namespace
 
 std::vector<DeviceInfo> list() { return {describe()}; }
 
-Result<std::shared_ptr<core::Backend>> open(int, const DeviceOptions&) {
-  return std::make_shared<NullBackend>();
+Result<std::shared_ptr<core::Backend>> open(int, const DeviceOptions& options) {
+  return std::make_shared<NullBackend>(options.builtins);
 }
 
 }  // namespace norite::null
