@@ -1,0 +1,15 @@
+# norite_precompile(target [headers...]): reads what most files include once for the target, with
+# NORITE_PRECOMPILE_HEADERS. A build without it finds files that forget an include.
+option(NORITE_PRECOMPILE_HEADERS "Precompile the headers that most files include" OFF)
+
+function(norite_precompile target)
+  if(NOT NORITE_PRECOMPILE_HEADERS)
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE
+    <algorithm> <array> <cstdint> <functional> <map> <memory> <mutex> <optional> <span> <string>
+    <string_view> <unordered_map> <variant> <vector> <fmt/format.h> <norite/device.hpp> ${ARGN})
+  # Without a time in it, the same headers give the same bytes, and ccache finds what used them.
+  target_compile_options(${target} PRIVATE
+    $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
+endfunction()
