@@ -15,6 +15,7 @@ namespace norite {
 namespace core {
 class Backend;
 class PipelineState;
+struct KernelKey;
 struct KernelSource;
 }  // namespace core
 
@@ -58,7 +59,8 @@ class NORITE_API KernelRegistry {
   KernelRegistry& operator=(const KernelRegistry&) = delete;
 
   /// Registers a kernel's text (Metal Shading Language); `name` is its entry point, unless the
-  /// text names another. Nothing is compiled yet. Errors: already_exists, invalid_argument (empty name or text).
+  /// text names another. Nothing is compiled yet. Errors: already_exists, invalid_argument (empty
+  /// name or text).
   ///
   /// Arguments of a dispatch are matched by position: the one at position n is [[buffer(n)]].
   [[nodiscard]] Result<void> register_source(std::string name, KernelText source);
@@ -70,6 +72,8 @@ class NORITE_API KernelRegistry {
   /// Errors: not_found (no such name), compile_failed (with the log), unsupported (this device
   /// cannot run that kind of kernel). A failure is remembered: asking again gives the same error.
   [[nodiscard]] Result<Pipeline> get_pipeline(const KernelId& id);
+  /// The same by a key that operations make from their plans.
+  [[nodiscard]] Result<Pipeline> get_planned(const core::KernelKey& key);
 
   [[nodiscard]] bool contains(std::string_view name) const;
   /// The pipeline of a kernel that is host code, and so needs neither a form nor a grid; an empty

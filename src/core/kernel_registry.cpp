@@ -5,9 +5,11 @@
 
 #include <future>
 #include <mutex>
+#include <unordered_map>
 #include <variant>
 
 #include "core/backend.hpp"
+#include "core/kernel_key.hpp"
 #include "core/pipeline.hpp"
 
 namespace norite {
@@ -42,6 +44,7 @@ struct KernelRegistry::Impl {
   mutable std::mutex mutex;
   std::map<std::string, Entry, std::less<>> entries;
   std::map<KernelId, std::shared_future<Compiled>> compiled;
+  std::unordered_map<core::KernelKey, Pipeline, core::KernelKeyHash> by_key;  // compiled ones
 };
 
 KernelRegistry::KernelRegistry(std::shared_ptr<core::Backend> backend)
@@ -109,12 +112,28 @@ Result<Pipeline> KernelRegistry::get_pipeline(const KernelId& id) {
   return result;
 }
 
+Result<Pipeline> KernelRegistry::get_planned(const core::KernelKey& key) {
+  {
+    const std::scoped_lock lock(impl_->mutex);
+    if (const auto found = impl_->by_key.find(key); found != impl_->by_key.end()) {
+      return found->second;
+    }
+  }
+  auto pipeline = get_pipeline(key.id());
+  if (pipeline) {
+    const std::scoped_lock lock(impl_->mutex);
+    impl_->by_key.emplace(key, *pipeline);
+  }
+  return pipeline;
+}
+
 bool KernelRegistry::contains(std::string_view name) const {
   const std::scoped_lock lock(impl_->mutex);
   return impl_->entries.contains(name);
 }
 
 Pipeline KernelRegistry::native_pipeline(std::string_view name) const {
+  if (!impl_->backend->runs_native()) return {};
   const std::scoped_lock lock(impl_->mutex);
   const auto entry = impl_->entries.find(name);
   const auto* native =

@@ -5,7 +5,7 @@
 
 namespace norite::ops {
 
-Result<void> dispatch_text(Encoder& encoder, std::string_view operation, const Plan& plan,
+Result<void> dispatch_text(Encoder& encoder, std::string_view operation, Plan plan,
                            std::span<const Argument> arguments) {
   constexpr int64_t kMostColumns = int64_t{1} << 31;
   if (plan.columns > kMostColumns) {
@@ -13,9 +13,8 @@ Result<void> dispatch_text(Encoder& encoder, std::string_view operation, const P
                 fmt::format("{}: rows of {} elements, {} takes at most {}", operation, plan.columns,
                             encoder.device().info().id, kMostColumns));
   }
-  KernelRegistry& registry = encoder.device().registry();
-  NORITE_TRY_ASSIGN(const Pipeline pipeline,
-                    registry.get_pipeline({.name = plan.kernel, .specialisation = plan.macros}));
+  const core::KernelKey key{plan.kernel, std::move(plan.macros)};
+  NORITE_TRY_ASSIGN(const Pipeline pipeline, encoder.device().registry().get_planned(key));
   return encoder.dispatch(pipeline, arguments, plan.grid, operation);
 }
 

@@ -11,8 +11,8 @@
 namespace norite::ops {
 
 /// Records a kernel's text in the form that the plan says.
-[[nodiscard]] Result<void> dispatch_text(Encoder& encoder, std::string_view operation,
-                                         const Plan& plan, std::span<const Argument> arguments);
+[[nodiscard]] Result<void> dispatch_text(Encoder& encoder, std::string_view operation, Plan plan,
+                                         std::span<const Argument> arguments);
 
 /// Records the built-in kernel `kernel` under the operation's name: host code where the device has
 /// it, else text in the form that `plan()` chooses.

@@ -5,7 +5,7 @@
 
 namespace norite::ops {
 
-std::string kernel_type(DType dtype) {
+std::string_view kernel_type(DType dtype) {
   switch (dtype) {
     case DType::f16:
       return "half";
@@ -16,11 +16,9 @@ std::string kernel_type(DType dtype) {
   }
 }
 
-std::string kernel_type(const Argument& operand, const Argument& otherwise) {
+std::string_view kernel_type(const Argument& operand, const Argument& otherwise) {
   return kernel_type((operand.bound() ? operand : otherwise).view().dtype());
 }
-
-std::string flag(bool value) { return value ? "1" : "0"; }
 
 bool is_aligned(const Argument& operand, std::initializer_list<int64_t> strides,
                 int64_t pack_bytes) {

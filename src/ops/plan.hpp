@@ -6,27 +6,27 @@
 #pragma once
 
 #include <initializer_list>
-#include <string>
+#include <string_view>
 
-#include "norite/kernel_registry.hpp"
+#include "core/kernel_key.hpp"
 
 namespace norite::ops {
 
 struct Plan {
-  std::string kernel;
-  Specialisation macros;
+  std::string_view kernel;
+  core::Macros macros;
   Grid grid;
   int64_t columns = 0;  // of a row, which kernels count in 32 bits
 };
 
 /// The dtype's name in kernels.
-std::string kernel_type(DType dtype);
+std::string_view kernel_type(DType dtype);
 
 /// The type macro of an operand; where it is absent, something to compile with.
-std::string kernel_type(const Argument& operand, const Argument& otherwise);
+std::string_view kernel_type(const Argument& operand, const Argument& otherwise);
 
-/// "1" or "0".
-std::string flag(bool value);
+/// 1 or 0.
+constexpr int flag(bool value) { return value ? 1 : 0; }
 
 /// Whether packs of `pack_bytes` can be read and written in accesses of 16 bytes (or of the pack,
 /// where it is smaller) at the operand's first element and at `strides` elements from it and from

@@ -14,11 +14,11 @@ constexpr int64_t kShortRowVectors = 2;
 
 }  // namespace
 
-void RowPlan::add_to(Specialisation& macros) const {
-  macros["VECTOR_WIDTH"] = std::to_string(width);
-  macros["VECTORS_PER_THREAD"] = std::to_string(vectors);
-  macros["THREADS_PER_ROW"] = std::to_string(threads);
-  macros["ROWS_PER_GROUP"] = std::to_string(rows);
+void RowPlan::add_to(core::Macros& macros) const {
+  macros.add({{"VECTOR_WIDTH", width},
+              {"VECTORS_PER_THREAD", vectors},
+              {"THREADS_PER_ROW", threads},
+              {"ROWS_PER_GROUP", rows}});
 }
 
 int64_t pack_width(int64_t dim, DType dtype, bool aligned) {

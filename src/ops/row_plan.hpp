@@ -19,7 +19,7 @@ struct RowPlan {
   bool looped;                            // the row is more than a tile
 
   /// VECTOR_WIDTH, VECTORS_PER_THREAD, THREADS_PER_ROW, ROWS_PER_GROUP.
-  void add_to(Specialisation& macros) const;
+  void add_to(core::Macros& macros) const;
 };
 
 /// Elements of a pack: 16 bytes if `aligned` says that rows allow it, else one.

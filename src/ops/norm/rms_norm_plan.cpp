@@ -78,8 +78,8 @@ Plan plan_sum_partials(const SumPartialsParams& params, std::span<const Argument
   const int64_t columns = params.dim < kManyColumns ? 8 : 32;
   return {.kernel = "sum_partials",
           .macros = {{"OUT_TYPE", kernel_type(arguments[kSumPartialsOut].view().dtype())},
-                     {"COLUMNS", std::to_string(columns)},
-                     {"STRIPS", std::to_string(kThreads / columns)}},
+                     {"COLUMNS", columns},
+                     {"STRIPS", kThreads / columns}},
           .grid = groups_of(params.dim, columns, kThreads),
           .columns = params.dim};
 }

@@ -17,11 +17,11 @@ struct HeadPlan {
   int64_t width, lanes, slots;
 
   int64_t heads() const { return kThreads / lanes; }
-  void add_to(Specialisation& macros) const {
-    macros["VECTOR_WIDTH"] = std::to_string(width);
-    macros["LANES_PER_HEAD"] = std::to_string(lanes);
-    macros["SLOTS"] = std::to_string(slots);
-    macros["HEADS_PER_GROUP"] = std::to_string(heads());
+  void add_to(core::Macros& macros) const {
+    macros.add({{"VECTOR_WIDTH", width},
+                {"LANES_PER_HEAD", lanes},
+                {"SLOTS", slots},
+                {"HEADS_PER_GROUP", heads()}});
   }
 };
 
