@@ -53,6 +53,10 @@ class NORITE_API Encoder {
   /// recorded.
   [[nodiscard]] Result<void> dispatch(const Pipeline& pipeline, std::span<const Argument> arguments,
                                       const Grid& grid = {}, std::string_view label = {});
+  /// The same with arguments that it takes over, which saves a copy.
+  [[nodiscard]] Result<void> dispatch_owned(const Pipeline& pipeline,
+                                            std::vector<Argument>&& arguments,
+                                            const Grid& grid = {}, std::string_view label = {});
 
   /// Hands the dispatches to the device. Work of earlier submits on the device comes first.
   [[nodiscard]] Result<Event> submit();

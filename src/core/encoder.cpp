@@ -33,14 +33,17 @@ struct Encoder::Impl {
   std::shared_ptr<core::DeviceState> device;
   core::CommandList list;
   core::HazardTracker hazards;
+  core::Accesses accesses;  // of the dispatch that is being recorded; keeps its memory for the next
   EncoderCounters counters;
   std::shared_ptr<core::Completion> completion;  // set by submit
 };
 
 namespace {
 
-core::Accesses accesses_of(const Pipeline& pipeline, std::span<const Argument> arguments) {
-  core::Accesses accesses;
+void find_accesses(const Pipeline& pipeline, std::span<const Argument> arguments,
+                   core::Accesses& accesses) {
+  accesses.reads.clear();
+  accesses.writes.clear();
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i].view()) continue;
     const Access access = pipeline.parameters()[i].access;
@@ -48,7 +51,6 @@ core::Accesses accesses_of(const Pipeline& pipeline, std::span<const Argument> a
     if (access != Access::write) accesses.reads.push_back(footprint);
     if (access != Access::read) accesses.writes.push_back(footprint);
   }
-  return accesses;
 }
 
 }  // namespace
@@ -65,6 +67,12 @@ Encoder& Encoder::operator=(Encoder&&) noexcept = default;
 
 Result<void> Encoder::dispatch(const Pipeline& pipeline, std::span<const Argument> arguments,
                                const Grid& grid, std::string_view label) {
+  return dispatch_owned(pipeline, std::vector<Argument>(arguments.begin(), arguments.end()), grid,
+                        label);
+}
+
+Result<void> Encoder::dispatch_owned(const Pipeline& pipeline, std::vector<Argument>&& arguments,
+                                     const Grid& grid, std::string_view label) {
   if (label.empty()) label = pipeline.name();
   NORITE_TRY(impl_->check_recording(label));
   const core::Backend& backend = impl_->device->backend();
@@ -76,11 +84,12 @@ Result<void> Encoder::dispatch(const Pipeline& pipeline, std::span<const Argumen
   NORITE_TRY(core::check_arguments(label, pipeline, arguments, backend));
   NORITE_TRY(core::check_grid(label, pipeline, grid, backend.info().limits));
 
-  const core::Accesses accesses = accesses_of(pipeline, arguments);
+  core::Accesses& accesses = impl_->accesses;
+  find_accesses(pipeline, arguments, accesses);
   const bool barrier = impl_->hazards.add(accesses);
-  std::vector<Argument> bound(arguments.begin(), arguments.end());
-  bound.resize(pipeline.parameters().size());
-  impl_->list.commands.push_back({std::string(label), pipeline, std::move(bound), grid, barrier});
+  arguments.resize(pipeline.parameters().size());
+  impl_->list.commands.push_back(
+      {std::string(label), pipeline, std::move(arguments), grid, barrier});
 
   ++impl_->counters.dispatches;
   impl_->counters.barriers += barrier ? 1 : 0;

@@ -14,11 +14,23 @@ bool meets_any(const Footprint& one, const std::vector<Footprint>& others) {
 
 }  // namespace
 
+const Accesses* HazardTracker::earlier(const Footprint& one) const {
+  const auto found = open_.find(one.storage);
+  const bool open = found != open_.end() && found->second.after_barrier == barriers_;
+  return open ? &found->second.accesses : nullptr;
+}
+
+Accesses& HazardTracker::now(const Footprint& one) {
+  Open& open = open_[one.storage];
+  if (open.after_barrier != barriers_) {
+    open.accesses.reads.clear();
+    open.accesses.writes.clear();
+    open.after_barrier = barriers_;
+  }
+  return open.accesses;
+}
+
 bool HazardTracker::conflicts(const Accesses& accesses) const {
-  const auto earlier = [this](const Footprint& one) -> const Accesses* {
-    const auto found = open_.find(one.storage);
-    return found == open_.end() ? nullptr : &found->second;
-  };
   for (const Footprint& read : accesses.reads) {
     const Accesses* before = earlier(read);
     if (before != nullptr && meets_any(read, before->writes)) return true;
@@ -35,9 +47,9 @@ bool HazardTracker::conflicts(const Accesses& accesses) const {
 
 bool HazardTracker::add(const Accesses& accesses) {
   const bool barrier = conflicts(accesses);
-  if (barrier) open_.clear();
-  for (const Footprint& read : accesses.reads) open_[read.storage].reads.push_back(read);
-  for (const Footprint& write : accesses.writes) open_[write.storage].writes.push_back(write);
+  if (barrier) ++barriers_;
+  for (const Footprint& read : accesses.reads) now(read).reads.push_back(read);
+  for (const Footprint& write : accesses.writes) now(write).writes.push_back(write);
   return barrier;
 }
 

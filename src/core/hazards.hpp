@@ -24,10 +24,18 @@ class HazardTracker {
   bool add(const Accesses& accesses);
 
  private:
+  struct Open {
+    Accesses accesses;
+    int64_t after_barrier = 0;
+  };
+  [[nodiscard]] const Accesses* earlier(const Footprint& one) const;
   [[nodiscard]] bool conflicts(const Accesses& accesses) const;
+  Accesses& now(const Footprint& one);
 
-  // Since the last barrier, by storage: dispatches on different buffers never meet.
-  std::unordered_map<const Storage*, Accesses> open_;
+  // By storage: dispatches on different buffers never meet. What came before the last barrier stays
+  // until its storage is met again, so that a barrier frees and takes no memory.
+  std::unordered_map<const Storage*, Open> open_;
+  int64_t barriers_ = 0;
 };
 
 }  // namespace norite::core

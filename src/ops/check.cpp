@@ -36,15 +36,15 @@ Result<void> Check::activation(const Named& operand) const {
 Result<void> Check::like(const Named& operand, const Named& other) const {
   NORITE_TRY(activation(operand));
   NORITE_TRY(dtype(operand, {other.view.dtype()}));
-  return shape(operand, other.view.shape(), fmt::format("the shape of {}", other.name));
+  return shape(operand, other.view.shape(), "the shape of ", other.name);
 }
 
-Result<void> Check::shape(const Named& operand, const Shape& expected,
-                          std::string_view meaning) const {
+Result<void> Check::shape(const Named& operand, const Shape& expected, std::string_view meaning,
+                          std::string_view of) const {
   if (operand.view.shape() == expected) return {};
   return refuse(operand.name,
-                fmt::format("has shape {}, expected {} ({})", to_string(operand.view.shape()),
-                            to_string(expected), meaning));
+                fmt::format("has shape {}, expected {} ({}{})", to_string(operand.view.shape()),
+                            to_string(expected), meaning, of));
 }
 
 Result<void> Check::dtype(const Named& operand, std::initializer_list<DType> expected) const {
@@ -75,8 +75,7 @@ Result<void> Check::vector(const Named& operand, int64_t dim, DType activation) 
 Result<void> Check::per_row(const Named& operand, const Named& x) const {
   NORITE_TRY(given(operand));
   NORITE_TRY(dtype(operand, {DType::f32}));
-  return shape(operand, leading_shape(x.view.shape()),
-               fmt::format("the shape of {} without its last axis", x.name));
+  return shape(operand, leading_shape(x.view.shape()), "all but the last axis of ", x.name);
 }
 
 Result<void> Check::eps(float value) const {
@@ -86,13 +85,13 @@ Result<void> Check::eps(float value) const {
 
 Result<void> Check::memory(const Encoder& encoder, std::initializer_list<Output> outputs,
                            std::initializer_list<Named> inputs) const {
-  for (const Output& output : outputs) NORITE_TRY(device(encoder, output.operand));
-  for (const Named& input : inputs) NORITE_TRY(device(encoder, input));
+  const Device expected = encoder.device();
+  for (const Output& output : outputs) NORITE_TRY(device(expected, output.operand));
+  for (const Named& input : inputs) NORITE_TRY(device(expected, input));
   return aliasing(outputs, inputs);
 }
 
-Result<void> Check::device(const Encoder& encoder, const Named& operand) const {
-  const Device expected = encoder.device();
+Result<void> Check::device(const Device& expected, const Named& operand) const {
   if (!operand.view ||
       &operand.view.buffer().storage()->backend() == &expected.state()->backend()) {
     return {};
@@ -104,7 +103,7 @@ Result<void> Check::device(const Encoder& encoder, const Named& operand) const {
 Result<void> Check::aliasing(std::initializer_list<Output> outputs,
                              std::initializer_list<Named> inputs) const {
   const auto clash = [&](const Named& a, const Named& b, std::string_view hint) -> Result<void> {
-    if (!a.view || !b.view ||
+    if (!a.view || !b.view || a.view.buffer().storage() != b.view.buffer().storage() ||
         !core::may_overlap(core::footprint(a.view), core::footprint(b.view))) {
       return {};
     }

@@ -3,9 +3,9 @@
 // seen and what was expected.
 #pragma once
 
+#include <array>
 #include <initializer_list>
 #include <string_view>
-#include <vector>
 
 #include "norite/encoder.hpp"
 #include "norite/error.hpp"
@@ -13,16 +13,22 @@
 
 namespace norite::ops {
 
+/// For operands that an operation does not have.
+inline const View kNotGiven;
+
 /// A view under the name its descriptor gives it.
 struct Named {
+  Named(std::string_view its_name, const View& of) : name(its_name), view(of) {}
+  Named(std::string_view, View&&) = delete;  // refers to it
+
   std::string_view name;
-  View view;
+  const View& view;
 };
 
 /// An output, and the inputs that it may be identical to.
 struct Output {
   Named operand;
-  std::vector<std::string_view> in_place = {};
+  std::array<std::string_view, 2> in_place = {};
 };
 
 /// The checks of one operation; the first one to fail ends it.
@@ -38,8 +44,9 @@ class Check {
   [[nodiscard]] Result<void> activation(const Named& operand) const;
   /// An activation with the dtype and shape of another.
   [[nodiscard]] Result<void> like(const Named& operand, const Named& other) const;
+  /// The error says that `expected` is `meaning`, followed by the name of `of` where there is one.
   [[nodiscard]] Result<void> shape(const Named& operand, const Shape& expected,
-                                   std::string_view meaning) const;
+                                   std::string_view meaning, std::string_view of = {}) const;
   [[nodiscard]] Result<void> dtype(const Named& operand,
                                    std::initializer_list<DType> expected) const;
   [[nodiscard]] Result<void> contiguous(const Named& operand) const;
@@ -54,7 +61,7 @@ class Check {
                                     std::initializer_list<Named> inputs) const;
 
  private:
-  [[nodiscard]] Result<void> device(const Encoder& encoder, const Named& operand) const;
+  [[nodiscard]] Result<void> device(const Device& expected, const Named& operand) const;
   [[nodiscard]] Result<void> aliasing(std::initializer_list<Output> outputs,
                                       std::initializer_list<Named> inputs) const;
 

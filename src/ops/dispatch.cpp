@@ -6,7 +6,7 @@
 namespace norite::ops {
 
 Result<void> dispatch_text(Encoder& encoder, std::string_view operation, Plan plan,
-                           std::span<const Argument> arguments) {
+                           std::vector<Argument>&& arguments) {
   constexpr int64_t kMostColumns = int64_t{1} << 31;
   if (plan.columns > kMostColumns) {
     return fail(Code::unsupported,
@@ -15,7 +15,7 @@ Result<void> dispatch_text(Encoder& encoder, std::string_view operation, Plan pl
   }
   const core::KernelKey key{plan.kernel, std::move(plan.macros)};
   NORITE_TRY_ASSIGN(const Pipeline pipeline, encoder.device().registry().get_planned(key));
-  return encoder.dispatch(pipeline, arguments, plan.grid, operation);
+  return encoder.dispatch_owned(pipeline, std::move(arguments), plan.grid, operation);
 }
 
 }  // namespace norite::ops

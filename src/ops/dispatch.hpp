@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <span>
 #include <string_view>
+#include <vector>
 
 #include "norite/device.hpp"
 #include "norite/encoder.hpp"
@@ -12,18 +12,18 @@ namespace norite::ops {
 
 /// Records a kernel's text in the form that the plan says.
 [[nodiscard]] Result<void> dispatch_text(Encoder& encoder, std::string_view operation, Plan plan,
-                                         std::span<const Argument> arguments);
+                                         std::vector<Argument>&& arguments);
 
 /// Records the built-in kernel `kernel` under the operation's name: host code where the device has
 /// it, else text in the form that `plan()` chooses.
 template <class MakePlan>
 [[nodiscard]] Result<void> dispatch(Encoder& encoder, std::string_view operation,
-                                    std::string_view kernel, std::span<const Argument> arguments,
+                                    std::string_view kernel, std::vector<Argument>&& arguments,
                                     const MakePlan& plan) {
   if (const Pipeline native = encoder.device().registry().native_pipeline(kernel)) {
-    return encoder.dispatch(native, arguments, {}, operation);
+    return encoder.dispatch_owned(native, std::move(arguments), {}, operation);
   }
-  return dispatch_text(encoder, operation, plan(), arguments);
+  return dispatch_text(encoder, operation, plan(), std::move(arguments));
 }
 
 }  // namespace norite::ops

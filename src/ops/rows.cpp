@@ -4,13 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
+#include <array>
 
 namespace norite::ops {
 
 namespace {
 
 constexpr int kMaxRowAxes = 3;
+
+struct RowAxes {
+  std::array<int, Shape::kMaxRank> axis;
+  int count = 0;
+};
 
 // Whether `outer` steps over exactly what `inner` covers, in every operand.
 bool merges(std::initializer_list<RowOperand> operands, const Shape& leading, int outer,
@@ -22,13 +27,13 @@ bool merges(std::initializer_list<RowOperand> operands, const Shape& leading, in
 }
 
 // Leading axes of extent > 1, the outermost first.
-std::vector<int> ordered_axes(const Shape& leading, const View& x, RowOrder order) {
-  std::vector<int> axes;
+RowAxes ordered_axes(const Shape& leading, const View& x, RowOrder order) {
+  RowAxes axes;
   for (int axis = 0; axis < leading.rank(); ++axis) {
-    if (leading[axis] > 1) axes.push_back(axis);
+    if (leading[axis] > 1) axes.axis[axes.count++] = axis;
   }
   if (order == RowOrder::memory) {
-    std::sort(axes.begin(), axes.end(), [&](int a, int b) {
+    std::sort(axes.axis.begin(), axes.axis.begin() + axes.count, [&](int a, int b) {
       return x.strides()[a] != x.strides()[b] ? x.strides()[a] > x.strides()[b] : a < b;
     });
   }
@@ -45,10 +50,10 @@ Result<RowDims> collapse_rows(const Check& check, const Shape& leading, RowOrder
                               std::initializer_list<RowOperand> operands) {
   RowDims rows = {{1, 1, 1}};
   for (const RowOperand& row : operands) *row.strides = {};
-  const std::vector<int> axes = ordered_axes(leading, operands.begin()->operand.view, order);
+  const auto [axes, count] = ordered_axes(leading, operands.begin()->operand.view, order);
   int slot = kMaxRowAxes;  // filled from the last
-  for (size_t i = axes.size(); i-- > 0;) {
-    const bool innermost = i + 1 == axes.size();
+  for (int i = count; i-- > 0;) {
+    const bool innermost = i + 1 == count;
     if (innermost || !merges(operands, leading, axes[i], axes[i + 1])) {
       if (slot == 0) {
         return check.refuse(operands.begin()->operand.name,

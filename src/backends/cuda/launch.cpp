@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "backends/cuda/memory.hpp"
 #include "backends/cuda/text_kernel.hpp"
@@ -38,21 +39,26 @@ Result<std::array<unsigned, 3>> folded_blocks(const std::array<int64_t, 3>& grou
 /// The entry's parameters as the driver reads them: addresses of the values.
 class Parameters {
  public:
-  Parameters(size_t buffers, size_t slots) {
-    pointers_.reserve(buffers);  // so that values stay where they are
-    offsets_.reserve(slots);
-    addresses_.reserve(buffers + slots + 1);
-  }
   /// The driver reads the bytes while it launches.
-  void add_value(const void* bytes) { addresses_.push_back(const_cast<void*>(bytes)); }
-  void add_pointer(CUdeviceptr pointer) { add_value(&pointers_.emplace_back(pointer)); }
-  void add_offset(unsigned offset) { add_value(&offsets_.emplace_back(offset)); }
+  void add_value(const void* bytes) { addresses_[count_++] = const_cast<void*>(bytes); }
+  void add_pointer(CUdeviceptr pointer) { add_own(pointer); }
+  void add_offset(unsigned offset) { add_own(offset); }
   [[nodiscard]] void** addresses() { return addresses_.data(); }
 
  private:
-  std::vector<CUdeviceptr> pointers_;
-  std::vector<unsigned> offsets_;
-  std::vector<void*> addresses_;
+  static constexpr size_t kMost =
+      norite_msl::kMaxBuffers + norite_msl::kMaxThreadgroupSlots + 1;  // and the grid
+
+  template <class T>
+  void add_own(T value) {
+    std::memcpy(&values_[count_], &value, sizeof value);
+    add_value(&values_[count_]);
+  }
+
+  // Not zeroed: this is the path of every launch.
+  std::array<uint64_t, kMost> values_;
+  std::array<void*, kMost> addresses_;
+  size_t count_ = 0;
 };
 
 Result<void> add_buffers(const KernelForm& form, const core::Command& command,
@@ -116,7 +122,7 @@ Result<void> launch(const Stream& stream, ConstantRing& constants, const core::C
   NORITE_TRY_ASSIGN(const LaunchShape shape, launch_shape(command.grid));
   NORITE_TRY_ASSIGN(const KernelForm* const form, kernel.form_for(command));
 
-  Parameters parameters(form->buffers.size(), command.grid.threadgroup_memory.size());
+  Parameters parameters;
   NORITE_TRY(add_buffers(*form, command, constants, parameters));
   const int64_t shared_bytes = add_slots(command.grid, parameters);
   if (shared_bytes > form->module->max_dynamic_bytes()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "norite/ops/flash_attn_train_bwd_compute_d.hpp"
 
-#include <array>
+#include <vector>
 
 #include "attention/params.h"
 #include "ops/attention/compute_d_plan.hpp"
@@ -24,12 +24,12 @@ Result<void> flash_attn_train_bwd_compute_d(Encoder& encoder, const FlashAttnTra
                     collapse_rows(check, leading_shape(op.o.shape()), RowOrder::memory,
                                   {{o, &params.o}, {d_o, &params.d_o}, {d, &params.d}}));
   params.head_dim = op.o.shape().back();
-  std::array<Argument, kComputeDParams + 1> arguments;
+  std::vector<Argument> arguments(kComputeDParams + 1);
   arguments[kComputeDO] = op.o;
   arguments[kComputeDDo] = op.d_o;
   arguments[kComputeDOut] = op.d;
   arguments[kComputeDParams] = Argument::bytes(params);
-  return dispatch(encoder, kName, kName, arguments,
+  return dispatch(encoder, kName, kName, std::move(arguments),
                   [&] { return plan_compute_d(params, arguments); });
 }
 

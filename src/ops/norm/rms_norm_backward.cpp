@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "norite/ops/rms_norm_backward.hpp"
 
-#include <array>
+#include <vector>
 
 #include "norm/params.h"
 #include "ops/check.hpp"
@@ -57,7 +57,7 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
     const int64_t count = (rows - 1) / params.rows_per_partial + 1;
     NORITE_TRY_ASSIGN(partials, acquire_partials(encoder, operation, count, params.dim));
   }
-  std::array<Argument, kRmsNormBackwardParams + 1> arguments;
+  std::vector<Argument> arguments(kRmsNormBackwardParams + 1);
   arguments[kRmsNormBackwardX] = op.x;
   arguments[kRmsNormBackwardWeight] = op.weight;
   arguments[kRmsNormBackwardDy] = op.dy;
@@ -66,7 +66,7 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
   arguments[kRmsNormBackwardDx] = op.dx;
   arguments[kRmsNormBackwardDwPartial] = partials;
   arguments[kRmsNormBackwardParams] = Argument::bytes(params);
-  NORITE_TRY(dispatch(encoder, operation, "rms_norm_backward", arguments,
+  NORITE_TRY(dispatch(encoder, operation, "rms_norm_backward", std::move(arguments),
                       [&] { return plan_rms_norm_backward(params, arguments); }));
   if (op.dw) return encode_sum_partials(encoder, operation, partials, op.dw);
   return {};

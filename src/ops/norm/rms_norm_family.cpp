@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ops/norm/rms_norm_family.hpp"
 
-#include <array>
+#include <vector>
 
 #include "ops/check.hpp"
 #include "ops/dispatch.hpp"
@@ -45,7 +45,7 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
   params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
   params.rounding = op.rounding == Rounding::before_weight ? kRoundBeforeWeight : kRoundOnce;
 
-  std::array<Argument, kRmsNormParams + 1> arguments;
+  std::vector<Argument> arguments(kRmsNormParams + 1);
   arguments[kRmsNormX] = op.x;
   arguments[kRmsNormWeight] = op.weight;
   arguments[kRmsNormResidual] = op.residual;
@@ -54,7 +54,7 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
   arguments[kRmsNormY] = op.y;
   arguments[kRmsNormRmsInv] = op.rms_inv;
   arguments[kRmsNormParams] = Argument::bytes(params);
-  return dispatch(encoder, operation, "rms_norm", arguments,
+  return dispatch(encoder, operation, "rms_norm", std::move(arguments),
                   [&] { return plan_rms_norm(params, arguments); });
 }
 

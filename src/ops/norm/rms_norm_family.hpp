@@ -7,11 +7,15 @@
 #include "norite/encoder.hpp"
 #include "norite/ops/norm_options.hpp"
 #include "norm/params.h"
+#include "ops/check.hpp"
 
 namespace norite::ops {
 
+/// It refers to the operation's own descriptor.
 struct RmsNormFamily {
-  View x, weight = {}, residual = {}, scale = {}, sum = {}, y = {}, rms_inv = {};
+  const View& x;
+  const View &weight = kNotGiven, &residual = kNotGiven, &scale = kNotGiven, &sum = kNotGiven,
+             &y = kNotGiven, &rms_inv = kNotGiven;
   float eps = 0;
   WeightMode weight_mode = WeightMode::plain;
   Rounding rounding = Rounding::once;

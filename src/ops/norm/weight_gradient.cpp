@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "norite/device.hpp"
 #include "norm/params.h"
@@ -30,11 +30,11 @@ Result<View> acquire_partials(Encoder& encoder, std::string_view operation, int6
 Result<void> encode_sum_partials(Encoder& encoder, std::string_view operation, const View& partials,
                                  const View& dw) {
   const SumPartialsParams params = {.partials = partials.shape()[0], .dim = partials.shape()[1]};
-  std::array<Argument, kSumPartialsParams + 1> arguments;
+  std::vector<Argument> arguments(kSumPartialsParams + 1);
   arguments[kSumPartialsIn] = partials;
   arguments[kSumPartialsOut] = dw;
   arguments[kSumPartialsParams] = Argument::bytes(params);
-  return dispatch(encoder, operation, "sum_partials", arguments,
+  return dispatch(encoder, operation, "sum_partials", std::move(arguments),
                   [&] { return plan_sum_partials(params, arguments); });
 }
 

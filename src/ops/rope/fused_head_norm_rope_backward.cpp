@@ -2,7 +2,7 @@
 #include "norite/ops/fused_head_norm_rope_backward.hpp"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "ops/dispatch.hpp"
 #include "ops/norm/rms_norm_family.hpp"
@@ -63,7 +63,7 @@ Result<void> fused_head_norm_rope_backward(Encoder& encoder, const FusedHeadNorm
     const int64_t count = (params.tokens - 1) / params.tokens_per_partial + 1;
     NORITE_TRY_ASSIGN(partials, acquire_partials(encoder, kName, count, params.head_dim));
   }
-  std::array<Argument, kHeadNormRopeBackwardParams + 1> arguments;
+  std::vector<Argument> arguments(kHeadNormRopeBackwardParams + 1);
   arguments[kHeadNormRopeBackwardX] = op.x;
   arguments[kHeadNormRopeBackwardWeight] = op.weight;
   arguments[kHeadNormRopeBackwardPositions] = op.angles.positions;
@@ -74,7 +74,7 @@ Result<void> fused_head_norm_rope_backward(Encoder& encoder, const FusedHeadNorm
   arguments[kHeadNormRopeBackwardDx] = op.dx;
   arguments[kHeadNormRopeBackwardDwPartial] = partials;
   arguments[kHeadNormRopeBackwardParams] = Argument::bytes(params);
-  NORITE_TRY(dispatch(encoder, kName, "fused_head_norm_rope_backward", arguments,
+  NORITE_TRY(dispatch(encoder, kName, "fused_head_norm_rope_backward", std::move(arguments),
                       [&] { return plan_head_norm_rope_backward(params, arguments); }));
   if (op.dw) return encode_sum_partials(encoder, kName, partials, op.dw);
   return {};

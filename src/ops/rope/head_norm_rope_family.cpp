@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ops/rope/head_norm_rope_family.hpp"
 
-#include <array>
+#include <vector>
 
 #include "ops/dispatch.hpp"
 #include "ops/norm/rms_norm_family.hpp"
@@ -45,7 +45,7 @@ Result<void> encode_head_norm_rope_family(Encoder& encoder, std::string_view ope
   params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
   params.pairing = kernel_pairing(op.pairing);
 
-  std::array<Argument, kHeadNormRopeParams + 1> arguments;
+  std::vector<Argument> arguments(kHeadNormRopeParams + 1);
   arguments[kHeadNormRopeX] = op.x;
   arguments[kHeadNormRopeWeight] = op.weight;
   arguments[kHeadNormRopePositions] = op.angles.positions;
@@ -55,7 +55,7 @@ Result<void> encode_head_norm_rope_family(Encoder& encoder, std::string_view ope
   arguments[kHeadNormRopeY] = op.y;
   arguments[kHeadNormRopeCopy] = op.copy;
   arguments[kHeadNormRopeParams] = Argument::bytes(params);
-  return dispatch(encoder, operation, "fused_head_norm_rope", arguments,
+  return dispatch(encoder, operation, "fused_head_norm_rope", std::move(arguments),
                   [&] { return plan_head_norm_rope(params, arguments); });
 }
 

@@ -7,13 +7,15 @@
 #include "norite/encoder.hpp"
 #include "norite/ops/norm_options.hpp"
 #include "norite/ops/rope_options.hpp"
+#include "ops/check.hpp"
 
 namespace norite::ops {
 
+/// It refers to the operation's own descriptor.
 struct HeadNormRopeFamily {
   std::string_view x_name = "x", y_name = "y";
-  View x, weight = {}, y, copy = {};
-  RopeAngles angles = {};
+  const View &x, &weight = kNotGiven, &y, &copy = kNotGiven;
+  const RopeAngles& angles;
   Pairing pairing = Pairing::half_dim;
   int64_t half_rope_dim = -1;
   float eps = 0;
