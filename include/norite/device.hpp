@@ -22,6 +22,8 @@ struct DeviceLimits {
   int64_t max_buffer_bytes = 0;
   int64_t max_threads_per_group = 0;
   int64_t max_group_memory_bytes = 0;
+  /// Compute units whose groups may wait for each other while they run; 0 where groups may not.
+  int64_t cooperating_units = 0;
 };
 
 struct DeviceInfo {

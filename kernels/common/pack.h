@@ -15,6 +15,16 @@ struct Word {
   static uint join(float2 elements) { return as_type<uint>(vec<T, 2>(elements)); }
 };
 
+/// A bfloat is the upper half of a float: one instruction an element.
+template <>
+struct Word<bfloat> {
+  enum : uint { kElements = 2 };
+  static float2 split(uint word) {
+    return float2(as_type<float>(word << 16), as_type<float>(word & 0xffff0000u));
+  }
+  static uint join(float2 elements) { return as_type<uint>(bfloat2(elements)); }
+};
+
 template <>
 struct Word<float> {
   enum : uint { kElements = 1 };

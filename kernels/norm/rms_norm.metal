@@ -70,6 +70,7 @@ void rms_norm(
   const uint dim = row < row_count(params.rows) ? uint(params.dim) : 0;
   const uint first = index % THREADS_PER_ROW * VECTOR_WIDTH;
   const uint end = LOOPED ? dim : TILE_SIZE;
+  const float inverse_dim = 1.0f / float(params.dim);
 
   Tile<X_TYPE> s, addend, factor;
   Tile<WEIGHT_TYPE> w;
@@ -93,7 +94,7 @@ void rms_norm(
     }
   }
 
-  const float r = rms_inv_of(row_sum(squares, exchange, index), params.dim, params.eps);
+  const float r = rms_inv_of(row_sum(squares, exchange, index), inverse_dim, params.eps);
   if (HAS_RMS_INV && first == 0 && dim > 0) *rms_inv = r;
   if (!HAS_Y) return;
 
@@ -106,11 +107,11 @@ void rms_norm(
       const uint column = tile + v * PACK_STEP;
       if (column >= dim) break;
       PackFloats values = multiply(s.packs[v].floats(), splat<VECTOR_WIDTH>(r));
-      if (params.rounding == kRoundBeforeWeight) {
+      if (ROUND_BEFORE_WEIGHT) {
         s.packs[v].set(values);
         values = s.packs[v].floats();
       }
-      if (HAS_WEIGHT) values = multiply(values, weight_factors(w.packs[v], params.weight_mode));
+      if (HAS_WEIGHT) values = multiply(values, weight_factors(w.packs[v]));
       if (HAS_SCALE) values = multiply(values, factor.packs[v].floats());
       store_floats(values, y + column);
     }

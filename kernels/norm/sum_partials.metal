@@ -25,7 +25,7 @@ void sum_partials(
   float sum = 0.0f;
   if (column < params.dim) {
     device const float* from = partial + strip * params.dim + column;
-#pragma unroll 4
+#pragma unroll 16
     for (long p = strip; p < params.partials; p += STRIPS) {
       sum += *from;
       from += STRIPS * params.dim;

@@ -34,28 +34,15 @@ METAL_FUNC TwoFloats divide(TwoFloats a, float b) {
   return result;
 }
 
-/// Turns from a position to the next, of kWidth neighbouring pairs.
-template <uint kWidth>
-struct Frequencies {
-  TwoFloats turns[kWidth];
-
-  void compute(constant RopeAngleParams& params, uint pair) {
-    TwoFloats frequency = {0.15915494f, 6.4206383e-09f};  // 1 / (2 pi)
-    for (uint k = 0; k < kFrequencyPowers; ++k) {
-      const TwoFloats power = {params.power_high[k], params.power_low[k]};
-      if (pair >> k & 1) frequency = multiply(frequency, power);
-    }
-    const TwoFloats ratio = {params.power_high[0], params.power_low[0]};
-    for (uint i = 0; i < kWidth; ++i) {
-      turns[i] = frequency;
-      frequency = multiply(frequency, ratio);
-    }
+/// Turns of a pair from a position to the next.
+METAL_FUNC TwoFloats frequency_of(constant RopeAngleParams& params, uint pair) {
+  TwoFloats frequency = {0.15915494f, 6.4206383e-09f};  // 1 / (2 pi)
+  for (uint k = 0; k < kFrequencyPowers; ++k) {
+    const TwoFloats power = {params.power_high[k], params.power_low[k]};
+    if (pair >> k & 1) frequency = multiply(frequency, power);
   }
-
-  void divide_by(device const float* factors) {
-    for (uint i = 0; i < kWidth; ++i) turns[i] = divide(turns[i], factors[i]);
-  }
-};
+  return frequency;
+}
 
 /// Cosine and sine of `turns` in [-0.5, 0.5], to 3e-7; exactly 1 and 0 for 0.
 METAL_FUNC float2 cos_sin(float turns) {
@@ -78,31 +65,13 @@ METAL_FUNC float2 cos_sin(float turns) {
   return float2(q * sign, p * h * sign);
 }
 
-/// What kWidth neighbouring pairs of one token rotate by.
-template <uint kWidth>
-struct Rotation {
-  Floats<kWidth> cos, sin;
-
-  void compute(Frequencies<kWidth> frequencies, long position) {
-    const float high = float(position), low = float(position - long(high));
-    for (uint i = 0; i < kWidth; ++i) {
-      const TwoFloats f = frequencies.turns[i];
-      const float product = high * f.high;
-      const float error = fma(high, f.high, -product);
-      float turns = (product - rint(product)) + fma(high, f.low, fma(low, f.high, error));
-      turns -= rint(turns);
-      const float2 values = cos_sin(turns);
-      cos.at[i] = values.x;
-      sin.at[i] = values.y;
-    }
-  }
-
-  void load(device const float* cos_from, device const float* sin_from) {
-    cos = load_floats<kWidth>(cos_from);
-    sin = load_floats<kWidth>(sin_from);
-  }
-
-  void negate() {
-    for (uint i = 0; i < kWidth; ++i) sin.at[i] = -sin.at[i];
-  }
-};
+/// Cosine and sine of a pair's angle at a position.
+METAL_FUNC float2 cos_sin_of(TwoFloats frequency, long position) {
+  const float high = float(position), low = float(position - long(high));
+  const float product = high * frequency.high;
+  const float error = fma(high, frequency.high, -product);
+  float turns =
+      (product - rint(product)) + fma(high, frequency.low, fma(low, frequency.high, error));
+  turns -= rint(turns);
+  return cos_sin(turns);
+}

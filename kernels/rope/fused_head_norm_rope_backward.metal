@@ -6,15 +6,21 @@
 //   dw_partial[group] = sum of g * x * r over the group's heads, in a fixed order
 //
 // Laid out as the forward pass: a head stays in the registers of its lanes, 3 * head_dim elements
-// of traffic a head. With dw, a group takes the tokens of one partial.
+// of traffic a head. With dw, each group writes one partial.
 
 #include "common/lane_sum.h"
-#include "rope/head_index.h"
-#include "rope/lane_angles.h"
+#include "rope/angle_table.h"
+#include "rope/head_walk.h"
 #include "rope/pairs.h"
 #include "rope/params.h"
 
-#define MAX_HEAD_DIM (LANES_PER_HEAD * SLOTS * VECTOR_WIDTH * 2)
+// Threadgroup memory, in floats: tables of cosines and sines, twice; in the end, dw of every team.
+#define MAX_HEAD_DIM (PAIRS * 2)
+#if HAS_DW && HEADS_PER_GROUP * MAX_HEAD_DIM > 4 * TABLE_SIZE
+#define MEMORY_SIZE (HEADS_PER_GROUP * MAX_HEAD_DIM)
+#else
+#define MEMORY_SIZE (4 * TABLE_SIZE)
+#endif
 
 [[kernel, max_total_threads_per_threadgroup(LANES_PER_HEAD * HEADS_PER_GROUP)]]
 void fused_head_norm_rope_backward(
@@ -61,9 +67,12 @@ void fused_head_norm_rope_backward(
   inputs.sin = sin;
 #endif
 
+  threadgroup float4 memory[MEMORY_SIZE / 4];
+  threadgroup float* cosines = reinterpret_cast<threadgroup float*>(memory);
+
   const uint lane = index % LANES_PER_HEAD, team = index / LANES_PER_HEAD;
   PairPlace places[SLOTS];
-  PairPacks<X_TYPE> xs[SLOTS], dys[SLOTS];
+  PairPacks<X_TYPE> xs[SLOTS], dys[SLOTS], next_xs[SLOTS], next_dys[SLOTS];
   PairPacks<WEIGHT_TYPE> w[SLOTS];
   Pairs g[SLOTS], dw[SLOTS];
   for (uint slot = 0; slot < SLOTS; ++slot) {
@@ -72,57 +81,88 @@ void fused_head_norm_rope_backward(
     if (HAS_WEIGHT && places[slot].exists) w[slot].load(weight, places[slot]);
     dw[slot].a = dw[slot].b = splat<VECTOR_WIDTH>(0.0f);
   }
-  LaneAngles angles;
-  angles.prepare(params.angles, inputs, places);
 
-  const uint heads = uint(params.heads);
-  const long rows = params.tokens * params.heads;
-  const long share = HAS_DW ? params.tokens_per_partial * params.heads : (rows - 1) / groups + 1;
-  const long first = group * share;
-  const long end = first + share < rows ? first + share : rows;
-  const HeadIndex from = head_index(first, heads);
-  for (long together = first; together < end; together += HEADS_PER_GROUP) {
-    const bool exists = together + team < end;
-    const HeadIndex at = advance(from, uint(together - first) + team, heads);
+  const TokenRange range = tokens_of(group, groups, params.tokens);
+  HeadWalk walk = walk_from(range.begin, team, params.heads);
+  HeadOffset x_at, dy_at, dx_at;
+  x_at.start(walk, params.x);
+  dy_at.start(walk, params.dy);
+  dx_at.start(walk, params.dx);
 #pragma unroll
-    for (uint slot = 0; slot < SLOTS; ++slot) {
-      if (!exists || !places[slot].exists) continue;
-      xs[slot].load(x + head_offset(at, params.x), places[slot]);
-      dys[slot].load(dy + head_offset(at, params.dy), places[slot]);
-    }
-    if (exists) angles.select(params.angles, inputs, places, at.token, true);
-    float2 sums = float2(0.0f);  // of x^2 and of g * w * x
+  for (uint slot = 0; slot < SLOTS; ++slot) {
+    if (walk.token >= range.end || !places[slot].exists) continue;
+    next_xs[slot].load(x + x_at.at, places[slot]);
+    next_dys[slot].load(dy + dy_at.at, places[slot]);
+  }
+  AngleWriter angles;
+  angles.prepare(params.angles, inputs, index, uint(params.half_rope_dim));
+  angles.fetch(params.angles, inputs, range.begin, range.end);
+
+  const float inverse_dim = 1.0f / float(params.head_dim);
+  const uint rounds = uint(params.heads) / HEAD_STEP * (TOKENS_AT_ONCE / TOKEN_STEP);
+  uint turn = 0;
+  for (long tokens = range.begin; tokens < range.end; tokens += TOKENS_AT_ONCE) {
+    threadgroup const float* table = cosines + turn;
+    angles.write(cosines + turn, cosines + turn + TABLE_SIZE, -1.0f);
+    turn = 2 * TABLE_SIZE - turn;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    angles.fetch(params.angles, inputs, tokens + TOKENS_AT_ONCE, range.end);
+
+    for (uint round = 0; round < rounds; ++round) {
+      const HeadWalk here = walk;
+      const bool exists = here.token < range.end;
+      const uint token_angles = uint(here.token - tokens) * PAIRS;
+      x_at.step(here);
+      dy_at.step(here);
+      walk.step();
 #pragma unroll
-    for (uint slot = 0; slot < SLOTS; ++slot) {
-      if (!exists || !places[slot].exists) continue;
-      const Pairs values = xs[slot].pairs();
-      g[slot] = dys[slot].pairs();
-      if (places[slot].rotates) g[slot] = rotate(g[slot], angles.rotations[slot]);
-      Pairs wg = g[slot];
-      if (HAS_WEIGHT) wg = multiply(wg, w[slot].weights(params.weight_mode));
-      sums.x = add_products(values, values, sums.x);
-      sums.y = add_products(wg, values, sums.y);
-    }
-    sums = lane_sum<LANES_PER_HEAD>(sums);
-    const float r = rms_inv_of(sums.x, params.head_dim, params.eps);
-    const float x_factor = -(sums.y / float(params.head_dim) * r * (r * r));
-#pragma unroll
-    for (uint slot = 0; slot < SLOTS; ++slot) {
-      if (!exists || !places[slot].exists) continue;
-      const Pairs values = xs[slot].pairs(), gr = multiply(g[slot], r);
-      dw[slot] = multiply_add(gr, values, dw[slot]);
-      if (HAS_DX) {
-        Pairs gradient = gr;
-        if (HAS_WEIGHT) gradient = multiply(gr, w[slot].weights(params.weight_mode));
-        gradient = multiply_add(values, x_factor, gradient);
-        store_pairs(gradient, dx + head_offset(at, params.dx), places[slot]);
+      for (uint slot = 0; slot < SLOTS; ++slot) {
+        if (!places[slot].exists) continue;
+        xs[slot] = next_xs[slot];
+        dys[slot] = next_dys[slot];
+        if (walk.token >= range.end) continue;
+        next_xs[slot].load(x + x_at.at, places[slot]);
+        next_dys[slot].load(dy + dy_at.at, places[slot]);
       }
+      float2 sums = float2(0.0f);  // of x^2 and of g * w * x
+#pragma unroll
+      for (uint slot = 0; slot < SLOTS; ++slot) {
+        if (!exists || !places[slot].exists) continue;
+        const Pairs values = xs[slot].pairs();
+        g[slot] = dys[slot].pairs();
+        if (places[slot].rotates) {
+          const uint angle = token_angles + places[slot].pair;
+          g[slot] = rotate(g[slot], load_shared(table + angle),
+                           load_shared(table + TABLE_SIZE + angle));
+        }
+        Pairs wg = g[slot];
+        if (HAS_WEIGHT) wg = multiply(wg, w[slot].weights());
+        sums.x = add_products(values, values, sums.x);
+        sums.y = add_products(wg, values, sums.y);
+      }
+      sums = lane_sum<LANES_PER_HEAD>(sums);
+      const float r = rms_inv_of(sums.x, inverse_dim, params.eps);
+      const float x_factor = -(sums.y * inverse_dim * r * (r * r));
+#pragma unroll
+      for (uint slot = 0; slot < SLOTS; ++slot) {
+        if (!exists || !places[slot].exists) continue;
+        const Pairs values = xs[slot].pairs(), gr = multiply(g[slot], r);
+        if (HAS_DW) dw[slot] = multiply_add(gr, values, dw[slot]);
+        if (HAS_DX) {
+          Pairs gradient = gr;
+          if (HAS_WEIGHT) gradient = multiply(gr, w[slot].weights());
+          gradient = multiply_add(values, x_factor, gradient);
+          store_pairs(gradient, dx + dx_at.at, places[slot]);
+        }
+      }
+      dx_at.step(here);
     }
   }
 
 #if HAS_DW
   // The heads that went together add up in their order; neighbouring threads write neighbours.
-  threadgroup float shared[HEADS_PER_GROUP * MAX_HEAD_DIM];
+  threadgroup float* shared = cosines;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
   const uint head_dim = uint(params.head_dim);
   for (uint slot = 0; slot < SLOTS; ++slot) {
     if (!places[slot].exists) continue;

@@ -6,7 +6,7 @@
 
 #include "common/pack.h"
 #include "norm/weight.h"
-#include "rope/angles.h"
+#include "rope/params.h"
 
 typedef Floats<VECTOR_WIDTH> PackFloats;
 
@@ -27,8 +27,8 @@ struct PairPlace {
 METAL_FUNC PairPlace pair_place(uint slot, uint lane, uint head_dim, uint rotating, uint pairing) {
   PairPlace place;
   place.pair = (slot * LANES_PER_HEAD + lane) * VECTOR_WIDTH;
-  place.exists = place.pair < head_dim / 2;
-  place.rotates = place.pair < rotating;
+  place.exists = WHOLE_HEADS || place.pair < head_dim / 2;
+  place.rotates = ALL_ROTATE || place.pair < rotating;
   if (INTERLEAVED) {
     place.a = 2 * place.pair;
     place.b = place.a + VECTOR_WIDTH;
@@ -77,9 +77,7 @@ struct PairPacks {
     b.load(head + place.b);
   }
   Pairs pairs() const { return to_pairs(a.floats(), b.floats()); }
-  Pairs weights(uint mode) const {
-    return to_pairs(weight_factors(a, mode), weight_factors(b, mode));
-  }
+  Pairs weights() const { return to_pairs(weight_factors(a), weight_factors(b)); }
 };
 
 template <typename T>
@@ -118,11 +116,25 @@ METAL_FUNC float add_products(Pairs v, Pairs w, float sum) {
   return add_products(v.b, w.b, add_products(v.a, w.a, sum));
 }
 
+/// VECTOR_WIDTH neighbours, at a multiple of it.
+METAL_FUNC PackFloats load_shared(threadgroup const float* from) {
+  PackFloats result;
+#if VECTOR_WIDTH % 4 == 0
+  for (uint i = 0; i < VECTOR_WIDTH / 4; ++i) {
+    const float4 four = reinterpret_cast<threadgroup const float4*>(from)[i];
+    for (uint k = 0; k < 4; ++k) result.at[4 * i + k] = four[k];
+  }
+#else
+  for (uint k = 0; k < VECTOR_WIDTH; ++k) result.at[k] = from[k];
+#endif
+  return result;
+}
+
 /// (a cos - b sin, b cos + a sin)
-METAL_FUNC Pairs rotate(Pairs v, Rotation<VECTOR_WIDTH> by) {
+METAL_FUNC Pairs rotate(Pairs v, PackFloats cosines, PackFloats sines) {
   Pairs result;
   for (uint k = 0; k < VECTOR_WIDTH; ++k) {
-    const float a = v.a.at[k], b = v.b.at[k], cos = by.cos.at[k], sin = by.sin.at[k];
+    const float a = v.a.at[k], b = v.b.at[k], cos = cosines.at[k], sin = sines.at[k];
     result.a.at[k] = fma(-b, sin, a * cos);
     result.b.at[k] = fma(a, sin, b * cos);
   }

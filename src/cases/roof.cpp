@@ -170,11 +170,20 @@ Result<double> RoofProbe::sample(Roof roof) const {
   return time(copy_, target_, 2 * bytes_);
 }
 
+Result<void> RoofProbe::encode(Roof roof, Encoder& encoder) const {
+  return roof == Roof::read ? encode(read_, sums_, encoder) : encode(copy_, target_, encoder);
+}
+
+Result<void> RoofProbe::encode(const RoofKernel& kernel, const Buffer& target,
+                               Encoder& encoder) const {
+  const Argument arguments[] = {source_, target};
+  return encoder.dispatch(kernel.pipeline, arguments, kernel.grid);
+}
+
 Result<double> RoofProbe::time(const RoofKernel& kernel, const Buffer& target,
                                int64_t bytes) const {
   Encoder encoder = timed_encoder(device_);
-  const Argument arguments[] = {source_, target};
-  NORITE_TRY(encoder.dispatch(kernel.pipeline, arguments, kernel.grid));
+  NORITE_TRY(encode(kernel, target, encoder));
   NORITE_TRY_ASSIGN(const double seconds, timed_run(encoder));
   return static_cast<double>(bytes) / seconds / 1e9;
 }

@@ -18,6 +18,8 @@ class RoofProbe {
 
   /// One measurement, in GB/s: a copy counts what it reads and what it writes.
   [[nodiscard]] Result<double> sample(Roof roof) const;
+  /// Records one copy or reading: after it, no cache holds anything of before.
+  [[nodiscard]] Result<void> encode(Roof roof, Encoder& encoder) const;
   /// "streaming" or "plain": the stores that copied faster.
   [[nodiscard]] std::string_view store_kind() const;
 
@@ -28,6 +30,8 @@ class RoofProbe {
   [[nodiscard]] Result<void> choose_text_kernels();
   [[nodiscard]] Result<RoofKernel> faster(const RoofKernel& a, const RoofKernel& b,
                                           const Buffer& target) const;
+  [[nodiscard]] Result<void> encode(const RoofKernel& kernel, const Buffer& target,
+                                    Encoder& encoder) const;
   Result<double> time(const RoofKernel& kernel, const Buffer& target, int64_t bytes) const;
 
   Device device_;

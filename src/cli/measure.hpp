@@ -30,7 +30,7 @@ class Meter {
   [[nodiscard]] const cases::RoofProbe& probe() const { return probe_; }
 
  private:
-  Result<double> time_once(const cases::Problem& problem) const;
+  Result<double> time_once(const cases::Problem& problem, bool from_memory) const;
   Result<double> sample_roof(cases::Roof roof);
 
   Device device_;

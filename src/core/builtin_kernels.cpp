@@ -22,6 +22,10 @@ std::span<const BuiltinKernel> builtin_kernels() {
        {in("x"), maybe_in("weight"), in("dy"), maybe_in("rms_inv"), maybe_in("dresidual"),
         maybe_out("dx"), maybe_out("dw_partial"), constants()}},
       {"sum_partials", {in("partial"), out("out"), constants()}},
+      // Rows that several groups share, where groups may wait for each other: text alone.
+      {"rms_norm_long", {}},
+      {"rms_norm_backward_long", {}},
+      {"clear_sums", {}},
       {"fused_head_norm_rope",
        {in("x"), maybe_in("weight"), maybe_in("positions"), maybe_in("freq_factors"),
         maybe_in("cos"), maybe_in("sin"), out("y"), maybe_out("copy"), constants()}},

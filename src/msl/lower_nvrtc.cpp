@@ -55,6 +55,17 @@ std::string entry_parameters(const KernelDefinition& definition, const ConstantV
   return text + "const __grid_constant__ norite_msl::GridShape shape";
 }
 
+/// Statements that read ahead what was launched with the kernel.
+std::string touches(const KernelDefinition& definition, const ConstantValues& constants,
+                    References references) {
+  std::string text;
+  for (const size_t i : in_order(definition, ParameterKind::buffer, constants)) {
+    if (kind_of(definition.parameters[i], references) != Kind::value) continue;
+    text += fmt::format("norite_msl::touch(b{}); ", i);
+  }
+  return text;
+}
+
 /// One argument of the kernel, made of the entry's parameters.
 std::string argument(const KernelParameter& parameter, size_t i, const ConstantValues& constants,
                      References references) {
@@ -96,14 +107,18 @@ void print_entry(const Module& module, const Kernel& kernel, const ConstantValue
   const KernelDefinition& definition = module.definition_of(kernel);
   printer.insert("using NoriteKernel = decltype(", kernel.location);
   print_address(module, kernel, rewriter, printer);
-  const std::string bounds = definition.max_threads > 0
-                                 ? fmt::format("__launch_bounds__({}) ", definition.max_threads)
-                                 : "";
+  std::string bounds;
+  if (definition.max_threads > 0) {
+    bounds = fmt::format("__launch_bounds__({}, {}) ", definition.max_threads,
+                         std::max(definition.cooperative, 1U));
+  }
   printer.insert(
       fmt::format("); extern \"C\" __global__ void {}norite_msl_entry({}) {{ "
                   "norite_msl::ThreadPlace place; if (!norite_msl::find_place(shape, place)) "
-                  "return; [[maybe_unused]] const norite_msl::ThreadPlace* const t = &place; (",
-                  bounds, entry_parameters(definition, constants, references)),
+                  "return; {}norite_msl::wait_for_turn(); "
+                  "[[maybe_unused]] const norite_msl::ThreadPlace* const t = &place; (",
+                  bounds, entry_parameters(definition, constants, references),
+                  touches(definition, constants, references)),
       kernel.location);
   print_address(module, kernel, rewriter, printer);
   printer.insert(fmt::format(")({}); }}", arguments(definition, constants, references)),

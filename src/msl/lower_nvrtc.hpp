@@ -17,6 +17,10 @@ enum class References : uint8_t {
   by_pointer,  // as any buffer: for memory of the device
 };
 
+/// From this compute capability on, kernels wait themselves for what is ahead of them in the stream
+/// (shim/cuda_runtime.h).
+inline constexpr int kWaitsForTurn = 90;
+
 /// One parameter of the entry that stands for a buffer.
 struct NvrtcParameter {
   enum class Kind : uint8_t { pointer, value };

@@ -240,11 +240,8 @@ class Parser {
     definition.item = item;
     NORITE_TRY_ASSIGN(definition.parameters, read_parameters(module_, parameters, constants_));
     const Range head{item.begin, parameters.begin};
-    for (const Attribute& attribute : scan_.attributes_in(head)) {
-      if (attribute.name != "max_total_threads_per_threadgroup") continue;
-      const auto limit = evaluate(module_, attribute.arguments, constants_);
-      definition.max_threads = limit && *limit > 0 ? static_cast<unsigned>(*limit) : 0;
-    }
+    definition.max_threads = number_in(head, "max_total_threads_per_threadgroup");
+    definition.cooperative = number_in(head, "cooperative");
     if (!definition.is_template) {
       const std::string name = host_name(head);
       NORITE_TRY(add_kernel({.name = name.empty() ? definition.name : name,
@@ -253,6 +250,16 @@ class Parser {
     }
     module_.definitions.push_back(std::move(definition));
     return {};
+  }
+
+  /// What the attribute says, if it is a positive number; else 0.
+  [[nodiscard]] unsigned number_in(Range head, std::string_view name) const {
+    for (const Attribute& attribute : scan_.attributes_in(head)) {
+      if (attribute.name != name) continue;
+      const auto value = evaluate(module_, attribute.arguments, constants_);
+      if (value && *value > 0) return static_cast<unsigned>(*value);
+    }
+    return 0;
   }
 
   [[nodiscard]] std::string host_name(Range range) const {

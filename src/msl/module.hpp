@@ -50,6 +50,7 @@ struct KernelDefinition {
   Range item;  // the whole definition
   std::vector<KernelParameter> parameters;
   unsigned max_threads = 0;  // max_total_threads_per_threadgroup; 0 where not given
+  unsigned cooperative = 0;  // an attribute of ours, for CUDA: see kernels/cuda/shared_sums.h
 
   /// Whether it takes nothing but what can be bound here.
   [[nodiscard]] bool supported() const noexcept;

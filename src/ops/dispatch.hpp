@@ -10,6 +10,11 @@
 
 namespace norite::ops {
 
+/// Whether the device has host code for the built-in kernel `kernel`.
+inline bool has_native(const Encoder& encoder, std::string_view kernel) {
+  return static_cast<bool>(encoder.device().registry().native_pipeline(kernel));
+}
+
 /// Records a kernel's text in the form that the plan says.
 [[nodiscard]] Result<void> dispatch_text(Encoder& encoder, std::string_view operation, Plan plan,
                                          std::vector<Argument>&& arguments);

@@ -9,7 +9,6 @@ namespace {
 
 constexpr int64_t kSimdWidth = 32;
 constexpr int64_t kMinThreads = 4;
-constexpr int64_t kMaxThreads = 1024;
 constexpr int64_t kShortRowVectors = 2;
 
 }  // namespace
@@ -38,7 +37,7 @@ RowPlan plan_rows(int64_t dim, int64_t width, const RowLimits& limits) {
   const int64_t packs = (dim - 1) / width + 1;
   int64_t threads = kMinThreads;
   while (threads < kSimdWidth && packs > threads * kShortRowVectors) threads *= 2;
-  while (threads < kMaxThreads && packs > threads * limits.vectors) threads *= 2;
+  while (threads < limits.threads && packs > threads * limits.vectors) threads *= 2;
   int64_t most = limits.vectors;
   // A little more for each thread, where twice as many would leave places empty.
   if (threads > kSimdWidth && packs <= threads / 2 * limits.stretch) {
@@ -52,6 +51,8 @@ RowPlan plan_rows(int64_t dim, int64_t width, const RowLimits& limits) {
           .rows = std::max<int64_t>(1, limits.group / threads),
           .looped = packs > threads * vectors};
 }
+
+int row_dims(const RowDims& rows) { return rows.count[0] * rows.count[1] == 1 ? 1 : 3; }
 
 bool rows_aligned(const Argument& operand, const RowStrides& strides) {
   return is_aligned(operand, {strides.stride[0], strides.stride[1], strides.stride[2]});

@@ -9,9 +9,10 @@ namespace norite::ops {
 
 /// What a kernel can afford.
 struct RowLimits {
-  int64_t vectors = 4;  // packs that a thread holds of each operand, from a SIMD-group a row on
-  int64_t stretch = 0;  // as many where that saves half of the threads: 5120 columns, say
-  int64_t group = 128;  // threads that a group of several rows aims for
+  int64_t vectors = 4;     // packs that a thread holds of each operand, from a SIMD-group a row on
+  int64_t stretch = 0;     // as many where that saves half of the threads: 5120 columns, say
+  int64_t group = 128;     // threads that a group of several rows aims for
+  int64_t threads = 1024;  // most of a row: a longer one is looped
 };
 
 struct RowPlan {
@@ -27,6 +28,9 @@ int64_t pack_width(int64_t dim, DType dtype, bool aligned);
 
 /// Depends on the row's length, the width and the kernel alone.
 RowPlan plan_rows(int64_t dim, int64_t width, const RowLimits& limits);
+
+/// ROW_DIMS: 1 where all rows lie evenly, which saves their addresses much arithmetic.
+int row_dims(const RowDims& rows);
 
 /// is_aligned for rows at `strides`.
 bool rows_aligned(const Argument& operand, const RowStrides& strides);

@@ -197,7 +197,7 @@ TEST_F(CudaBackendTest, a_launch_that_fails_is_the_dispatch_s_error) {
   const Device device = must(open());
   const Pipeline pipeline = must(kernel(device, "scale", kScale));
   for (const bool waits : {true, false}) {
-    stand_in().failing = "cuLaunchKernel";
+    stand_in().failing = "cuLaunchKernelEx";
     stand_in().error = cuda::CUDA_ERROR_INVALID_VALUE;
     stand_in().calls_before = 1;
     Encoder encoder = device.encoder();

@@ -36,6 +36,7 @@ constexpr int CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1;
 constexpr int CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16;
 constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75;
 constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
+constexpr int CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = 95;
 constexpr int CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97;
 constexpr int CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115;
 
@@ -48,6 +49,25 @@ constexpr int CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9;
 constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 constexpr unsigned CU_EVENT_DEFAULT = 0;
 constexpr unsigned CU_EVENT_BLOCKING_SYNC = 1;
+
+constexpr int CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2;
+constexpr int CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6;
+
+struct CUlaunchAttribute {
+  int id;
+  alignas(8) int value;  // the first member of a union of 64 bytes
+  char rest[60];
+};
+static_assert(sizeof(CUlaunchAttribute) == 72);
+
+struct CUlaunchConfig {
+  unsigned gridDimX, gridDimY, gridDimZ;
+  unsigned blockDimX, blockDimY, blockDimZ;
+  unsigned sharedMemBytes;
+  CUstream hStream;
+  CUlaunchAttribute* attrs;
+  unsigned numAttrs;
+};
 
 /// X(symbol, parameters): each returns CUresult.
 #define NORITE_CUDA_DRIVER_FUNCTIONS(X)                                                           \
@@ -90,9 +110,8 @@ constexpr unsigned CU_EVENT_BLOCKING_SYNC = 1;
   X(cuModuleGetGlobal_v2, (CUdeviceptr * memory, size_t* bytes, CUmodule module, const char*))    \
   X(cuFuncGetAttribute, (int* value, int attribute, CUfunction function))                         \
   X(cuFuncSetAttribute, (CUfunction function, int attribute, int value))                          \
-  X(cuLaunchKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,      \
-                     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, \
-                     CUstream stream, void** parameters, void** extra))
+  X(cuLaunchKernelEx, (const CUlaunchConfig* config, CUfunction function, void** parameters,      \
+                       void** extra))
 
 // --- NVRTC --------------------------------------------------------------------------------------
 

@@ -70,14 +70,16 @@ Result<Gpu> describe_gpu(const Driver& driver, int index) {
   info.id = index == 0 ? "cuda" : fmt::format("cuda:{}", index);
   info.backend = "cuda";
   info.name = ask.name();
-  info.details = fmt::format("sm_{}, {} multiprocessors, CUDA {}", gpu.capability,
-                             ask.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+  const int multiprocessors = ask.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  const bool cooperates = ask.attribute(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) != 0;
+  info.details = fmt::format("sm_{}, {} multiprocessors, CUDA {}", gpu.capability, multiprocessors,
                              version_text(driver.version));
   info.memory_bytes = ask.memory_bytes();
   info.limits = {.max_buffer_bytes = info.memory_bytes,
                  .max_threads_per_group = ask.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
                  .max_group_memory_bytes =
-                     ask.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)};
+                     ask.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+                 .cooperating_units = cooperates ? multiprocessors : 0};
   if (ask.error() != CUDA_SUCCESS) return refused(driver, info.id, ask.error());
   return gpu;
 }

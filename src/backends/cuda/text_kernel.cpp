@@ -45,6 +45,8 @@ Result<KernelForm> TextKernel::compile(const Origin& origin, const Read& read,
   const Current current(*origin.context);
   NORITE_TRY_ASSIGN(form.module, KernelModule::load(origin.context, image));
   form.buffers = msl::nvrtc_parameters(read.module, *read.entry, read.constants, references);
+  form.cooperative = read.module.definition_of(*read.entry).cooperative > 0;
+  form.waits_for_turn = origin.compiler->capability >= msl::kWaitsForTurn;
   return form;
 }
 

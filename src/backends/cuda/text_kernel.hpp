@@ -19,6 +19,8 @@ namespace norite::cuda {
 struct KernelForm {
   std::shared_ptr<const KernelModule> module;
   std::vector<msl::NvrtcParameter> buffers;  // in the entry's order
+  bool cooperative = false;                  // its groups wait for each other
+  bool waits_for_turn = false;               // for the kernel ahead of it in the stream
 
   /// Whether the entry takes the bytes themselves.
   [[nodiscard]] bool by_value(const msl::NvrtcParameter& buffer) const;

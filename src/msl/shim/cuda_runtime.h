@@ -83,4 +83,25 @@ NORITE_MSL_INLINE bool find_place(const GridShape& shape, ThreadPlace& t) {
   return true;
 }
 
+/// Brings constants that were launched with the kernel into the constant cache, all at once.
+template <class T>
+NORITE_MSL_INLINE void touch(const T& constants) {
+  constexpr unsigned kLineWords = 16;
+  const auto* const words = reinterpret_cast<const unsigned*>(&constants);
+#pragma unroll
+  for (unsigned i = 0; i < sizeof(T) / sizeof(unsigned); i += kLineWords) {
+    asm volatile("" : : "r"(words[i]));
+  }
+}
+
+/// A kernel may be launched before the one ahead of it in the stream has ended, so that getting it
+/// going costs no time: it lets the next one do the same, and touches no memory until all that came
+/// before is done.
+NORITE_MSL_INLINE void wait_for_turn() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
+  asm volatile("griddepcontrol.wait;" : : : "memory");
+#endif
+}
+
 }  // namespace norite_msl

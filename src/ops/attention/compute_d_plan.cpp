@@ -12,10 +12,11 @@ Plan plan_compute_d(const ComputeDParams& params, std::span<const Argument> argu
       rows_aligned(o, params.o) && rows_aligned(arguments[kComputeDDo], params.d_o);
   const int64_t width = pack_width(params.head_dim, o.view().dtype(), aligned);
   const RowPlan rows = plan_rows(params.head_dim, width, {.vectors = width == 1 ? 8 : 4});
-  Plan plan{.kernel = "flash_attn_train_bwd_compute_d",
-            .macros = {{"X_TYPE", kernel_type(o.view().dtype())}},
-            .grid = groups_of(row_count(params.rows), rows.rows, rows.rows * rows.threads),
-            .columns = params.head_dim};
+  Plan plan{
+      .kernel = "flash_attn_train_bwd_compute_d",
+      .macros = {{"X_TYPE", kernel_type(o.view().dtype())}, {"ROW_DIMS", row_dims(params.rows)}},
+      .grid = groups_of(row_count(params.rows), rows.rows, rows.rows * rows.threads),
+      .columns = params.head_dim};
   rows.add_to(plan.macros);
   return plan;
 }

@@ -6,6 +6,7 @@
 #include "norm/params.h"
 #include "ops/check.hpp"
 #include "ops/dispatch.hpp"
+#include "ops/norm/long_rows.hpp"
 #include "ops/norm/rms_norm_family.hpp"
 #include "ops/norm/rms_norm_plan.hpp"
 #include "ops/norm/weight_gradient.hpp"
@@ -52,11 +53,6 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
   params.eps = op.eps;
   params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
 
-  View partials;
-  if (op.dw) {
-    const int64_t count = (rows - 1) / params.rows_per_partial + 1;
-    NORITE_TRY_ASSIGN(partials, acquire_partials(encoder, operation, count, params.dim));
-  }
   std::vector<Argument> arguments(kRmsNormBackwardParams + 1);
   arguments[kRmsNormBackwardX] = op.x;
   arguments[kRmsNormBackwardWeight] = op.weight;
@@ -64,10 +60,23 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
   arguments[kRmsNormBackwardRmsInv] = op.rms_inv;
   arguments[kRmsNormBackwardDresidual] = op.dresidual;
   arguments[kRmsNormBackwardDx] = op.dx;
-  arguments[kRmsNormBackwardDwPartial] = partials;
+  arguments[kRmsNormBackwardDwPartial] = op.dw;  // until it is known how many partials there are
   arguments[kRmsNormBackwardParams] = Argument::bytes(params);
-  NORITE_TRY(dispatch(encoder, operation, "rms_norm_backward", std::move(arguments),
-                      [&] { return plan_rms_norm_backward(params, arguments); }));
+  auto long_rows = fit_long_rows(encoder.device(), rows, 2,
+                                 [&] { return plan_rms_norm_backward_long(params, arguments); });
+
+  View partials;
+  if (op.dw) {
+    const int64_t count = long_rows ? long_rows->rows : (rows - 1) / params.rows_per_partial + 1;
+    NORITE_TRY_ASSIGN(partials, acquire_partials(encoder, operation, count, params.dim));
+    arguments[kRmsNormBackwardDwPartial] = partials;
+  }
+  if (long_rows) {
+    NORITE_TRY(dispatch_long(encoder, operation, *std::move(long_rows), std::move(arguments)));
+  } else {
+    NORITE_TRY(dispatch(encoder, operation, "rms_norm_backward", std::move(arguments),
+                        [&] { return plan_rms_norm_backward(params, arguments); }));
+  }
   if (op.dw) return encode_sum_partials(encoder, operation, partials, op.dw);
   return {};
 }

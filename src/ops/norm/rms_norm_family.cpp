@@ -5,6 +5,7 @@
 
 #include "ops/check.hpp"
 #include "ops/dispatch.hpp"
+#include "ops/norm/long_rows.hpp"
 #include "ops/norm/rms_norm_plan.hpp"
 #include "ops/rows.hpp"
 
@@ -54,6 +55,10 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
   arguments[kRmsNormY] = op.y;
   arguments[kRmsNormRmsInv] = op.rms_inv;
   arguments[kRmsNormParams] = Argument::bytes(params);
+  if (auto long_rows = fit_long_rows(encoder.device(), row_count(params.rows), 1,
+                                     [&] { return plan_rms_norm_long(params, arguments); })) {
+    return dispatch_long(encoder, operation, *std::move(long_rows), std::move(arguments));
+  }
   return dispatch(encoder, operation, "rms_norm", std::move(arguments),
                   [&] { return plan_rms_norm(params, arguments); });
 }

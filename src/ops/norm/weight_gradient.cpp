@@ -14,8 +14,9 @@
 namespace norite::ops {
 
 int64_t rows_per_partial(const Encoder& encoder, std::string_view kernel, int64_t rows) {
-  const bool native = static_cast<bool>(encoder.device().registry().native_pipeline(kernel));
-  return native ? std::clamp<int64_t>(rows / 64, 16, 256) : std::clamp<int64_t>(rows / 512, 4, 256);
+  constexpr int64_t kGroups = 528;  // four for each multiprocessor of an H200
+  return has_native(encoder, kernel) ? std::clamp<int64_t>(rows / 64, 16, 256)
+                                     : std::max<int64_t>((rows - 1) / kGroups + 1, 4);
 }
 
 Result<View> acquire_partials(Encoder& encoder, std::string_view operation, int64_t partials,

@@ -16,6 +16,16 @@ namespace {
 
 constexpr std::string_view kName = "fused_head_norm_rope_backward";
 
+/// Heads are short, and so are their partials: groups of kernel text may be many.
+int64_t tokens_per_partial(const Encoder& encoder, const HeadShape& shape) {
+  constexpr int64_t kGroups = 1056, kFewestHeads = 32;
+  if (!has_native(encoder, kName)) {
+    return std::max((shape.tokens - 1) / kGroups, (kFewestHeads - 1) / shape.heads) + 1;
+  }
+  const int64_t rows = rows_per_partial(encoder, kName, shape.tokens * shape.heads);
+  return std::max<int64_t>(1, rows / shape.heads);
+}
+
 Result<HeadNormRopeBackwardParams> check_backward(const Encoder& encoder,
                                                   const FusedHeadNormRopeBackward& op) {
   const Check check(kName);
@@ -43,8 +53,7 @@ Result<HeadNormRopeBackwardParams> check_backward(const Encoder& encoder,
   params.heads = shape.heads;
   params.head_dim = shape.head_dim;
   params.half_rope_dim = shape.half_rope_dim;
-  params.tokens_per_partial = std::max<int64_t>(
-      1, rows_per_partial(encoder, kName, shape.tokens * shape.heads) / shape.heads);
+  params.tokens_per_partial = tokens_per_partial(encoder, shape);
   params.x = head_strides(op.x);
   params.dy = head_strides(op.dy);
   params.dx = head_strides(op.dx);

@@ -5,33 +5,65 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace norite::ops {
 
 namespace {
 
 constexpr int64_t kThreads = 128;
+/// Angles that a table may hold, 16 bytes each with its double, and better does not pass.
+constexpr int64_t kMaxTableSize = 1024, kGoodTableSize = 512;
 
-/// How the lanes of a SIMD-group share a head (kernels/rope/pairs.h).
+/// How the lanes of a SIMD-group share a head (kernels/rope/pairs.h), and a group's teams of lanes
+/// the heads (kernels/rope/head_walk.h).
 struct HeadPlan {
   int64_t width, lanes, slots;
+  int64_t teams, head_step;  // heads of a group at once, of them of one token
+  int64_t tokens;            // whose angles are in a table
+  bool whole, all_rotate;
 
-  int64_t heads() const { return kThreads / lanes; }
+  int64_t threads() const { return teams * lanes; }
+  int64_t pairs() const { return lanes * slots * width; }
+  int64_t token_step() const { return teams / head_step; }
   void add_to(core::Macros& macros) const {
     macros.add({{"VECTOR_WIDTH", width},
                 {"LANES_PER_HEAD", lanes},
                 {"SLOTS", slots},
-                {"HEADS_PER_GROUP", heads()}});
+                {"HEADS_PER_GROUP", teams},
+                {"HEAD_STEP", head_step},
+                {"TOKEN_STEP", token_step()},
+                {"TOKENS_AT_ONCE", tokens},
+                {"WHOLE_HEADS", flag(whole)},
+                {"ALL_ROTATE", flag(all_rotate)}});
   }
 };
 
 /// A lane holds both packs of a slot. One slot is enough up to 32 lanes; lone elements take all
 /// lanes, and slots by powers of two, so that there are few forms of the kernel.
-HeadPlan plan_heads(int64_t head_dim, int64_t width) {
+HeadPlan plan_heads(int64_t heads, int64_t head_dim, int64_t rotating, int64_t width) {
   const auto packs = static_cast<uint64_t>(std::max<int64_t>(1, head_dim / 2 / width));
   const auto filled = static_cast<int64_t>(std::bit_ceil(packs));
-  const int64_t lanes = width == 1 ? 32 : std::clamp<int64_t>(filled, 4, 32);
-  return {.width = width, .lanes = lanes, .slots = std::max<int64_t>(1, filled / lanes)};
+  HeadPlan plan = {};
+  plan.width = width;
+  plan.lanes = width == 1 ? 32 : std::clamp<int64_t>(filled, 4, 32);
+  plan.slots = std::max<int64_t>(1, filled / plan.lanes);
+  plan.whole = 2 * plan.lanes * plan.slots * width == head_dim;
+  plan.all_rotate = 2 * rotating == head_dim;
+  plan.teams = 2 * kThreads / plan.lanes;
+  do {
+    plan.teams /= 2;
+    plan.head_step = std::gcd(plan.teams, heads);
+    plan.tokens = plan.token_step();
+  } while (plan.teams > 1 && plan.tokens * plan.pairs() > kMaxTableSize);
+  // Enough angles for all threads to find some, and enough heads between two barriers.
+  constexpr int64_t kRounds = 4;
+  while (
+      2 * plan.tokens * plan.pairs() <= kGoodTableSize &&
+      (plan.tokens * plan.pairs() < plan.threads() || plan.tokens * heads < kRounds * plan.teams)) {
+    plan.tokens *= 2;
+  }
+  return plan;
 }
 
 /// Packs of 16 bytes where neither the halves of a head nor what rotates of it cuts one in two.
@@ -42,10 +74,6 @@ int64_t pair_width(int64_t head_dim, int64_t rotating, DType dtype, bool aligned
 
 bool heads_aligned(const Argument& operand, const HeadStrides& strides, int64_t pack_bytes = 16) {
   return is_aligned(operand, {strides.token, strides.head}, pack_bytes);
-}
-
-bool angles_aligned(const RopeAngleParams& angles, const Argument& cos, const Argument& sin) {
-  return is_aligned(cos, {angles.cos_stride}) && is_aligned(sin, {angles.sin_stride});
 }
 
 }  // namespace
@@ -60,27 +88,28 @@ Plan plan_head_norm_rope(const HeadNormRopeParams& params, std::span<const Argum
       16 / size_of(dtype) * (copy.bound() ? size_of(copy.view().dtype()) : 0);
   const bool aligned = heads_aligned(x, params.x) && is_aligned(weight, {}) &&
                        heads_aligned(arguments[kHeadNormRopeY], params.y) &&
-                       heads_aligned(copy, params.copy, copy_bytes) &&
-                       angles_aligned(params.angles, cos, arguments[kHeadNormRopeSin]);
-  const HeadPlan heads = plan_heads(
-      params.head_dim, pair_width(params.head_dim, params.half_rope_dim, dtype, aligned));
+                       heads_aligned(copy, params.copy, copy_bytes);
+  const HeadPlan heads =
+      plan_heads(params.heads, params.head_dim, params.half_rope_dim,
+                 pair_width(params.head_dim, params.half_rope_dim, dtype, aligned));
 
-  // Where there are plenty of heads, a group takes several after each other and finds its
-  // frequencies once. No sum runs over heads, so this changes no bits.
-  const int64_t rows = params.tokens * params.heads;
-  const int64_t rounds = std::clamp<int64_t>(rows / (heads.heads() * 2048), 1, 4);
+  // Where there are plenty of tokens, a group takes some twice and finds its frequencies once. No
+  // sum runs over heads, so this changes no bits.
+  constexpr int64_t kPlenty = 8192;
+  const int64_t rounds = params.tokens / heads.tokens >= kPlenty ? 2 : 1;
   Plan plan{.kernel = "fused_head_norm_rope",
             .macros = {{"X_TYPE", kernel_type(dtype)},
                        {"WEIGHT_TYPE", kernel_type(weight, x)},
                        {"COPY_TYPE", kernel_type(copy, x)},
                        {"HAS_WEIGHT", flag(weight.bound())},
+                       {"WEIGHT_ONE_PLUS", flag(params.weight_mode == kWeightOnePlus)},
                        {"HAS_POSITIONS", flag(arguments[kHeadNormRopePositions].bound())},
                        {"HAS_FREQ_FACTORS", flag(arguments[kHeadNormRopeFreqFactors].bound())},
                        {"HAS_CACHE", flag(cos.bound())},
                        {"HAS_COPY", flag(copy.bound())},
                        {"NORMALISE", flag(params.normalise != 0)},
                        {"INTERLEAVED", flag(params.pairing == kPairInterleaved)}},
-            .grid = groups_of(rows, heads.heads() * rounds, kThreads)};
+            .grid = groups_of(params.tokens, heads.tokens * rounds, heads.threads())};
   heads.add_to(plan.macros);
   return plan;
 }
@@ -93,10 +122,9 @@ Plan plan_head_norm_rope_backward(const HeadNormRopeBackwardParams& params,
   const bool has_dw = arguments[kHeadNormRopeBackwardDwPartial].bound();
   const bool aligned = heads_aligned(x, params.x) && is_aligned(weight, {}) &&
                        heads_aligned(arguments[kHeadNormRopeBackwardDy], params.dy) &&
-                       heads_aligned(arguments[kHeadNormRopeBackwardDx], params.dx) &&
-                       angles_aligned(params.angles, cos, arguments[kHeadNormRopeBackwardSin]);
+                       heads_aligned(arguments[kHeadNormRopeBackwardDx], params.dx);
   const HeadPlan heads =
-      plan_heads(params.head_dim,
+      plan_heads(params.heads, params.head_dim, params.half_rope_dim,
                  pair_width(params.head_dim, params.half_rope_dim, x.view().dtype(), aligned));
 
   Plan plan{
@@ -104,14 +132,15 @@ Plan plan_head_norm_rope_backward(const HeadNormRopeBackwardParams& params,
       .macros = {{"X_TYPE", kernel_type(x.view().dtype())},
                  {"WEIGHT_TYPE", kernel_type(weight, x)},
                  {"HAS_WEIGHT", flag(weight.bound())},
+                 {"WEIGHT_ONE_PLUS", flag(params.weight_mode == kWeightOnePlus)},
                  {"HAS_POSITIONS", flag(arguments[kHeadNormRopeBackwardPositions].bound())},
                  {"HAS_FREQ_FACTORS", flag(arguments[kHeadNormRopeBackwardFreqFactors].bound())},
                  {"HAS_CACHE", flag(cos.bound())},
                  {"HAS_DX", flag(arguments[kHeadNormRopeBackwardDx].bound())},
                  {"HAS_DW", flag(has_dw)},
                  {"INTERLEAVED", flag(params.pairing == kPairInterleaved)}},
-      .grid = has_dw ? groups_of(params.tokens, params.tokens_per_partial, kThreads)
-                     : groups_of(params.tokens * params.heads, heads.heads(), kThreads)};
+      .grid = groups_of(params.tokens, has_dw ? params.tokens_per_partial : heads.tokens,
+                        heads.threads())};
   heads.add_to(plan.macros);
   return plan;
 }

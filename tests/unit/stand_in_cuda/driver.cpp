@@ -113,6 +113,7 @@ STAND_IN(cuDeviceGetAttribute, int* value, int attribute, CUdevice) {
            : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? settings.capability / 10
            : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? settings.capability % 10
            : attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? 232448
+           : attribute == CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH                ? 1
            : attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED ? int{settings.pools}
                                                                      : 0;
   return CUDA_SUCCESS;
@@ -237,13 +238,15 @@ STAND_IN(cuFuncSetAttribute, CUfunction, int, int) {
   ANSWER();
   return CUDA_SUCCESS;
 }
-STAND_IN(cuLaunchKernel, CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-         CUstream stream, void** parameters, void**) {
+STAND_IN(cuLaunchKernelEx, const CUlaunchConfig* config, CUfunction, void** parameters, void**) {
   ANSWER();
   auto& settings = *stand_in_cuda();
-  settings.launches.push_back(
-      {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, stream, parameters});
+  settings.launches.push_back({{config->gridDimX, config->gridDimY, config->gridDimZ},
+                               {config->blockDimX, config->blockDimY, config->blockDimZ},
+                               config->sharedMemBytes,
+                               config->hStream,
+                               parameters,
+                               config->numAttrs > 0 ? config->attrs[0].id : 0});
   if (settings.on_launch) settings.on_launch(settings.launches.back());
   settings.launches.back().parameters = nullptr;
   return CUDA_SUCCESS;

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Arguments of the kernels for rows that several groups share. Those of rms_norm and
+// rms_norm_backward keep their places; sums take the next one, u32 [rows, chunks, 2 a sum].
+#pragma once
+
+#include "norm/params.h"
+
+enum RmsNormLongArgument { kRmsNormLongSums = kRmsNormParams + 1 };
+enum RmsNormBackwardLongArgument { kRmsNormBackwardLongSums = kRmsNormBackwardParams + 1 };
+
+enum ClearSumsArgument { kClearSumsWords, kClearSumsParams };
+
+struct ClearSumsParams {
+  uint32_t words;
+};
