@@ -19,6 +19,7 @@ constexpr std::vector<Case> (*kOperations[])() = {
     rope_cases,
     rope_backward_cases,
     flash_attn_train_bwd_compute_d_cases,
+    elementwise_cases,
 };
 
 std::vector<Case> join() {

@@ -15,5 +15,6 @@ std::vector<Case> fused_head_norm_rope_backward_cases();
 std::vector<Case> rope_cases();
 std::vector<Case> rope_backward_cases();
 std::vector<Case> flash_attn_train_bwd_compute_d_cases();
+std::vector<Case> elementwise_cases();  ///< of every elementwise operation
 
 }  // namespace norite::cases

@@ -33,6 +33,8 @@ std::span<const BuiltinKernel> builtin_kernels() {
        {in("x"), maybe_in("weight"), maybe_in("positions"), maybe_in("freq_factors"),
         maybe_in("cos"), maybe_in("sin"), in("dy"), maybe_out("dx"), maybe_out("dw_partial"),
         constants()}},
+      {"elementwise",
+       {in("in0"), maybe_in("in1"), maybe_in("in2"), out("out0"), maybe_out("out1"), constants()}},
       {"flash_attn_train_bwd_compute_d", {in("o"), in("d_o"), out("d"), constants()}},
   };
   return kernels;

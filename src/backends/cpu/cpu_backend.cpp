@@ -36,6 +36,7 @@ constexpr std::array kKernels = {
     KernelRow{"sum_partials", sum_partials},
     KernelRow{"fused_head_norm_rope", fused_head_norm_rope},
     KernelRow{"fused_head_norm_rope_backward", fused_head_norm_rope_backward},
+    KernelRow{"elementwise", elementwise},
     KernelRow{"flash_attn_train_bwd_compute_d", flash_attn_train_bwd_compute_d},
 };
 

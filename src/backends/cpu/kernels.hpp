@@ -15,6 +15,7 @@ KernelFunction rms_norm_backward(const SimdLevel& level);
 KernelFunction sum_partials(const SimdLevel& level);
 KernelFunction fused_head_norm_rope(const SimdLevel& level);
 KernelFunction fused_head_norm_rope_backward(const SimdLevel& level);
+KernelFunction elementwise(const SimdLevel& level);
 KernelFunction flash_attn_train_bwd_compute_d(const SimdLevel& level);
 
 }  // namespace norite::cpu

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// The elementwise functions on f32 of every sign and exponent, in units of the last place of the
+// float64 result, on every SIMD level and as kernel text.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+
+#include "host_values.hpp"
+
+namespace norite {
+namespace {
+
+using test::must;
+
+constexpr float kCap = 30.0f;
+
+/// Where a function is right: its value, and what its errors are relative to.
+struct Truth {
+  double value;
+  double magnitude;
+};
+
+struct Function {
+  const char* name;
+  std::function<Result<void>(Encoder&, const View& x, const View& ones, const View& y)> encode;
+  Truth (*at)(double x);
+  double units;  // of the last place, at most
+};
+
+/// A product in which an infinite x meets a vanishing factor is zero.
+double product(double x, double factor) { return factor == 0 ? 0 : x * factor; }
+
+double sigmoid(double v) { return 1 / (1 + std::exp(-v)); }
+double gelu_inner(double x) { return 2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x); }
+double phi(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
+double density(double x) { return std::exp(-0.5 * x * x) / std::sqrt(2 * M_PI); }
+
+Truth plain(double value) { return {value, std::abs(value)}; }
+Truth sum(double a, double b) { return {a + b, std::abs(a) + std::abs(b)}; }
+
+Truth silu_slope(double x) { return sum(sigmoid(x), product(x, sigmoid(x) * sigmoid(-x))); }
+Truth gelu_slope(double x) { return sum(phi(x), product(x, density(x))); }
+
+/// The rounding of the exponent v costs |v| units of its exponential.
+Truth gelu_tanh(double x) {
+  const double v = gelu_inner(x);
+  const double value = product(x, sigmoid(v));
+  return {value, std::abs(value) * (1 + product(std::abs(v), sigmoid(-v)))};
+}
+Truth gelu_tanh_slope(double x) {
+  const double v = gelu_inner(x);
+  const double slope = 2 * std::sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
+  const double s = sigmoid(v), rest = sigmoid(-v);
+  const double bend = product(x * slope, s * rest);
+  return {s + bend, s * (1 + product(std::abs(v), rest)) +
+                        std::abs(bend) * (1 + (bend == 0 ? 0 : std::abs(v)))};
+}
+Truth softcap_slope(double x) {
+  const double t = std::exp(-2 * std::abs(x / kCap));
+  const double value = 4 * t / ((1 + t) * (1 + t));
+  return {value, value + product(2 * std::abs(x / kCap), value)};
+}
+
+const std::vector<Function>& functions() {
+  using V = const View&;
+  using ops::GeluForm;
+  static const std::vector<Function> all = {
+      {"silu", [](Encoder& e, V x, V, V y) { return ops::silu(e, {.x = x, .y = y}); },
+       [](double x) { return plain(product(x, sigmoid(x))); }, 3},
+      {"silu_backward",
+       [](Encoder& e, V x, V ones, V y) {
+         return ops::silu_backward(e, {.dy = ones, .x = x, .dx = y});
+       },
+       silu_slope, 4},
+      {"gelu", [](Encoder& e, V x, V, V y) { return ops::gelu(e, {.x = x, .y = y}); },
+       [](double x) { return plain(product(x, phi(x))); }, 5},
+      {"gelu_backward",
+       [](Encoder& e, V x, V ones, V y) {
+         return ops::gelu_backward(e, {.dy = ones, .x = x, .dx = y});
+       },
+       gelu_slope, 5},
+      {"gelu_tanh",
+       [](Encoder& e, V x, V, V y) {
+         return ops::gelu(e, {.x = x, .y = y, .form = GeluForm::tanh});
+       },
+       gelu_tanh, 3},
+      {"gelu_tanh_backward",
+       [](Encoder& e, V x, V ones, V y) {
+         return ops::gelu_backward(e, {.dy = ones, .x = x, .dx = y, .form = GeluForm::tanh});
+       },
+       gelu_tanh_slope, 4},
+      {"softcap",
+       [](Encoder& e, V x, V, V y) { return ops::softcap(e, {.x = x, .y = y, .cap = kCap}); },
+       [](double x) { return plain(kCap * std::tanh(x / kCap)); }, 4},
+      {"softcap_backward",
+       [](Encoder& e, V x, V ones, V y) {
+         return ops::softcap_backward(e, {.dy = ones, .x = x, .dx = y, .cap = kCap});
+       },
+       softcap_slope, 4},
+  };
+  return all;
+}
+
+/// Distance of f32 at that size.
+double unit(double size) {
+  int exponent = 0;
+  std::frexp(size, &exponent);
+  return std::ldexp(1, std::max(exponent - 24, -149));
+}
+
+/// Every `step`-th bit pattern.
+std::vector<float> floats(uint64_t step) {
+  std::vector<float> values;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += step) {
+    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  }
+  return values;
+}
+
+void check(const Device& device, const std::vector<float>& x) {
+  const Shape shape = {static_cast<int64_t>(x.size())};
+  const Buffer in = test::upload(device, DType::f32, shape, x);
+  const Buffer ones = test::upload(device, DType::f32, shape, std::vector<float>(x.size(), 1.0f));
+  const Buffer out = must(device.empty(DType::f32, shape));
+  for (const Function& function : functions()) {
+    SCOPED_TRACE(function.name);
+    test::run(device, [&](Encoder& e) { return function.encode(e, in, ones, out); });
+    const std::vector<float> got = test::download(out);
+    double worst = 0;
+    float where = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (std::isnan(x[i])) {
+        ASSERT_TRUE(std::isnan(got[i])) << std::hexfloat << x[i];
+        continue;
+      }
+      const Truth truth = function.at(x[i]);
+      const auto rounded = static_cast<float>(truth.value);
+      if (got[i] == rounded) continue;
+      ASSERT_TRUE(std::isfinite(got[i])) << x[i] << " gives " << got[i];
+      const double units = std::abs(got[i] - truth.value) / unit(truth.magnitude);
+      if (units > worst) worst = units, where = x[i];
+    }
+    printf("%s %g at %g\n", function.name, worst, where);
+    EXPECT_LE(worst, function.units) << "at " << where;
+  }
+}
+
+class ElementwiseAccuracy : public testing::TestWithParam<std::string> {};
+
+TEST_P(ElementwiseAccuracy, IsAFewUnitsOfTheLastPlace) {
+  check(must(Device::open("cpu", {.cpu_target = GetParam()})), floats(16381));
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryLevel, ElementwiseAccuracy, testing::ValuesIn(Device::cpu_targets()),
+                         [](const auto& one) { return one.param; });
+
+TEST(ElementwiseText, IsAFewUnitsOfTheLastPlace) {
+  check(must(Device::open("cpu", {.builtins = BuiltinForm::text})), floats(65521));
+}
+
+}  // namespace
+}  // namespace norite
