@@ -174,5 +174,94 @@ INSTANTIATE_TEST_SUITE_P(Pairs, HeadGradient,
                                          Rotation{ops::Pairing::interleaved, 5},
                                          Rotation{ops::Pairing::interleaved, 2}));
 
+/// f(x), or f(a) · b, with the gradients that the library gives for dy.
+struct Activation {
+  const char* name;
+  double (*at)(double);
+  std::function<Result<void>(Encoder&, const View& dy, const View& x, const View& dx)> backward;
+  std::function<Result<void>(Encoder&, const View& dy, const View& a, const View& b, const View& da,
+                             const View& db)>
+      mul_backward = {};
+};
+
+double differentiable_silu(double x) { return x / (1 + std::exp(-x)); }
+double differentiable_gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }
+double differentiable_gelu_tanh(double x) {
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+double differentiable_softcap(double x) { return 1.5 * std::tanh(x / 1.5); }
+
+std::vector<Activation> activations() {
+  using V = const View&;
+  std::vector<Activation> all = {
+      {"mul",
+       [](double x) { return x; },
+       {},
+       [](Encoder& e, V dy, V a, V b, V da, V db) {
+         return ops::mul_backward(e, {.dy = dy, .a = a, .b = b, .da = da, .db = db});
+       }},
+      {"silu", differentiable_silu,
+       [](Encoder& e, V dy, V x, V dx) {
+         return ops::silu_backward(e, {.dy = dy, .x = x, .dx = dx});
+       },
+       [](Encoder& e, V dy, V a, V b, V da, V db) {
+         return ops::silu_mul_backward(e, {.dy = dy, .a = a, .b = b, .da = da, .db = db});
+       }},
+      {"softcap", differentiable_softcap,
+       [](Encoder& e, V dy, V x, V dx) {
+         return ops::softcap_backward(e, {.dy = dy, .x = x, .dx = dx, .cap = 1.5f});
+       }},
+  };
+  for (const auto form : {ops::GeluForm::erf, ops::GeluForm::tanh}) {
+    const bool tanh = form == ops::GeluForm::tanh;
+    all.push_back({tanh ? "gelu_tanh" : "gelu",
+                   tanh ? differentiable_gelu_tanh : differentiable_gelu,
+                   [form](Encoder& e, V dy, V x, V dx) {
+                     return ops::gelu_backward(e, {.dy = dy, .x = x, .dx = dx, .form = form});
+                   },
+                   [form](Encoder& e, V dy, V a, V b, V da, V db) {
+                     return ops::gelu_mul_backward(
+                         e, {.dy = dy, .a = a, .b = b, .da = da, .db = db, .form = form});
+                   }});
+  }
+  return all;
+}
+
+TEST(ElementwiseGradient, MatchesDifferences) {
+  constexpr int64_t kCount = 133;
+  const Device device = must(Device::open("cpu"));
+  const auto upload = [&](const std::vector<float>& values) {
+    return test::upload(device, DType::f32, {kCount}, values);
+  };
+  const auto dy = test::pattern(kCount, 1);
+  auto a = test::pattern(kCount, 2);
+  for (float& value : a) value *= 4;
+  const auto b = test::pattern(kCount, 3);
+  const Buffer da = must(device.empty(DType::f32, {kCount}));
+  const Buffer db = must(device.empty(DType::f32, {kCount}));
+  for (const Activation& activation : activations()) {
+    SCOPED_TRACE(activation.name);
+    const auto loss = [&](const Doubles& at_a, const Doubles& at_b) {
+      double sum = 0;
+      for (size_t i = 0; i < at_a.size(); ++i) sum += dy[i] * activation.at(at_a[i]) * at_b[i];
+      return sum;
+    };
+    if (activation.backward) {
+      test::run(device,
+                [&](Encoder& e) { return activation.backward(e, upload(dy), upload(a), da); });
+      expect_gradient(test::download(da), widen(a),
+                      [&](const Doubles& p) { return loss(p, Doubles(kCount, 1.0)); });
+    }
+    if (!activation.mul_backward) continue;
+    test::run(device, [&](Encoder& e) {
+      return activation.mul_backward(e, upload(dy), upload(a), upload(b), da, db);
+    });
+    expect_gradient(test::download(da), widen(a),
+                    [&](const Doubles& p) { return loss(p, widen(b)); });
+    expect_gradient(test::download(db), widen(b),
+                    [&](const Doubles& p) { return loss(widen(a), p); });
+  }
+}
+
 }  // namespace
 }  // namespace norite

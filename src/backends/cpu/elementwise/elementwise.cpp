@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// All elementwise operations. A task walks its elements in tiles that stay in the L1 cache: inputs
-// become f32 there, the function turns tiles into tiles, and outputs are rounded on their way out.
-// f32 needs no tile where it lies side by side. Memory is read once and written once.
+// All elementwise operations. A task walks its elements in tiles; each goes through one function
+// that is compiled for whole blocks of a dtype. Elements that do not lie side by side, and what is
+// less than a block, pass through tiles of their own in the L1 cache. Memory is read once and
+// written once.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/elementwise/elementwise.cpp"
@@ -9,6 +10,8 @@
 
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
+
+#include <cstring>
 
 #include "backends/cpu/elementwise/functions-inl.h"
 #include "backends/cpu/kernels.hpp"
@@ -21,84 +24,110 @@ HWY_BEFORE_NAMESPACE();
 namespace norite::cpu::HWY_NAMESPACE {
 
 constexpr int64_t kTile = 1024;  // elements, a multiple of every block
+constexpr int64_t kBlock = static_cast<int64_t>(block());
 constexpr int kMaxInputs = kElementwiseOut0 - kElementwiseIn0;
 constexpr int kMaxOutputs = kElementwiseParams - kElementwiseOut0;
 
-/// A function over whole blocks of f32; an output that is nullptr is not wanted.
-using TileFunction = void (*)(float scalar, const float* const* in, float* const* out,
-                              int64_t count);
+/// A function over whole blocks whose elements lie side by side; an output that is nullptr is not
+/// wanted. Streaming needs outputs that are aligned to a vector.
+using TileFunction = void (*)(float scalar, const void* const* in, void* const* out, int64_t count,
+                              bool streaming);
 
-template <class F>
-void apply_to_tile(float scalar, const float* const* in, float* const* out, int64_t count) {
+template <class E>
+HWY_INLINE void write_block(Block v, typename E::Raw* to, bool streaming) {
+  const auto bits = E::pack(v);
+  streaming ? E::template write<Store::streaming>(bits, to)
+            : E::template write<Store::cached>(bits, to);
+}
+
+template <class F, class E>
+void apply_to_tile(float scalar, const void* const* in, void* const* out, int64_t count,
+                   bool streaming) {
+  using Raw = typename E::Raw;
   const VF c = hn::Set(DF(), scalar);
-  for (int64_t i = 0; i < count; i += static_cast<int64_t>(lanes())) {
-    VF x[F::kInputs], y[F::kOutputs];
-    for (int k = 0; k < F::kInputs; ++k) x[k] = hn::LoadU(DF(), in[k] + i);
-    F::apply(c, x, y);
-    hn::StoreU(y[0], DF(), out[0] + i);
-    for (int k = 1; k < F::kOutputs; ++k) {
-      if (out[k]) hn::StoreU(y[k], DF(), out[k] + i);
+  const bool all_outputs = out[F::kOutputs - 1] != nullptr;
+  for (int64_t i = 0; i < count; i += kBlock) {
+    VF a[F::kInputs], b[F::kInputs], y_a[F::kOutputs], y_b[F::kOutputs];
+    for (int k = 0; k < F::kInputs; ++k) {
+      const Block x = E::load(static_cast<const Raw*>(in[k]) + i);
+      a[k] = x.a, b[k] = x.b;
+    }
+    F::apply(c, a, y_a);
+    F::apply(c, b, y_b);
+    write_block<E>({y_a[0], y_b[0]}, static_cast<Raw*>(out[0]) + i, streaming);
+    if (F::kOutputs > 1 && all_outputs) {
+      constexpr int kLast = F::kOutputs - 1;
+      write_block<E>({y_a[kLast], y_b[kLast]}, static_cast<Raw*>(out[kLast]) + i, streaming);
     }
   }
 }
 
-/// `count` elements that lie `step` apart, as f32.
-template <class E>
-void widen(const typename E::Raw* from, int64_t step, int64_t count, float* tile) {
-  if (step == 1) {
-    return for_blocks(count, [=](int64_t i, size_t part) HWY_ATTR {
-      E::store_f32(load_part<E>(from + i, part), tile + i);
-    });
+/// From one dtype to another, whose blocks may be in another order.
+template <class From, class To>
+void convert_tile(float, const void* const* in, void* const* out, int64_t count, bool streaming) {
+  const auto* from = static_cast<const typename From::Raw*>(in[0]);
+  auto* to = static_cast<typename To::Raw*>(out[0]);
+  for (int64_t i = 0; i < count; i += kBlock) {
+    Block v = From::load(from + i);
+    if constexpr (!std::is_same_v<From, To>) {
+      HWY_ALIGN float plain[block()];
+      From::store_f32(v, plain);
+      v = To::load_f32(plain);
+    }
+    write_block<To>(v, to + i, streaming);
   }
-  for_blocks(count, [=](int64_t i, size_t part) HWY_ATTR {
-    HWY_ALIGN typename E::Raw staged[block()] = {};
-    for (size_t k = 0; k < part; ++k) staged[k] = from[(i + static_cast<int64_t>(k)) * step];
-    E::store_f32(E::load(staged), tile + i);
-  });
 }
 
-template <class E, Store kStore>
-void narrow_side_by_side(const float* tile, typename E::Raw* to, int64_t count) {
-  for_blocks(count, [=](int64_t i, size_t part)
-                        HWY_ATTR { store_part<E, kStore>(E::load_f32(tile + i), to + i, part); });
+TileFunction tile_function(uint32_t function, DType in, DType out) {
+  TileFunction result = nullptr;
+  with_element(in, [&](auto element) {
+    using E = decltype(element);
+    with_function(function, [&](auto f) { result = apply_to_tile<decltype(f), E>; });
+    if (function != kElementwiseCopy) return;
+    with_element(out, [&](auto other) { result = convert_tile<E, decltype(other)>; });
+  });
+  return result;
 }
 
-template <class E>
-void narrow(const float* tile, typename E::Raw* to, int64_t step, int64_t count, bool streaming) {
-  const bool aligned = reinterpret_cast<uintptr_t>(to) % (lanes() * sizeof(float)) == 0;
-  if (step == 1) {
-    return streaming && aligned ? narrow_side_by_side<E, Store::streaming>(tile, to, count)
-                                : narrow_side_by_side<E, Store::cached>(tile, to, count);
+template <class T>
+void copy_strided(const void* from, int64_t from_step, void* to, int64_t to_step, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    static_cast<T*>(to)[i * to_step] = static_cast<const T*>(from)[i * from_step];
   }
-  for_blocks(count, [=](int64_t i, size_t part) HWY_ATTR {
-    HWY_ALIGN typename E::Raw staged[block()];
-    E::template write<Store::cached>(E::pack(E::load_f32(tile + i)), staged);
-    for (size_t k = 0; k < part; ++k) to[(i + static_cast<int64_t>(k)) * step] = staged[k];
-  });
 }
 
 /// An operand at its first element.
 struct Operand {
   std::byte* first = nullptr;  // nullptr: absent
-  DType dtype = DType::f32;
+  int64_t element_bytes = 0;
   ElementwiseStrides strides = {};
 
-  [[nodiscard]] bool is_plain() const { return dtype == DType::f32 && strides.step == 1; }
-  [[nodiscard]] std::byte* at(int64_t offset) const { return first + offset * size_of(dtype); }
+  [[nodiscard]] std::byte* at(const RowDims& rows, int64_t row, int64_t column) const {
+    return first + (row_offset(rows, strides.rows, row) + column * strides.step) * element_bytes;
+  }
+  /// Elements from here on to a tile, padded with zeros to whole blocks.
+  void gather(const std::byte* from, int64_t count, std::byte* tile) const {
+    const auto copy = element_bytes == 4 ? copy_strided<uint32_t> : copy_strided<uint16_t>;
+    copy(from, strides.step, tile, 1, count);
+    const int64_t padding = (kBlock - count % kBlock) % kBlock;
+    std::memset(tile + count * element_bytes, 0, static_cast<size_t>(padding * element_bytes));
+  }
+  void scatter(const std::byte* tile, std::byte* to, int64_t count) const {
+    const auto copy = element_bytes == 4 ? copy_strided<uint32_t> : copy_strided<uint16_t>;
+    copy(tile, 1, to, strides.step, count);
+  }
 };
 
 class Elementwise {
  public:
   explicit Elementwise(const NativeCall& call)
       : params_(call.constants<ElementwiseParams>(kElementwiseParams)),
-        count_(row_count(params_.rows) * params_.dim) {
-    with_function(params_.function, [&](auto function) {
-      using F = decltype(function);
-      function_ = apply_to_tile<F>;
-      for (int k = 0; k < F::kInputs; ++k) in_[k] = operand(call, kElementwiseIn0 + k);
-      for (int k = 0; k < F::kOutputs; ++k) out_[k] = operand(call, kElementwiseOut0 + k);
-    });
-    streaming_ = count_ * size_of(out_[0].dtype) >= kStreamBytes;
+        count_(row_count(params_.rows) * params_.dim),
+        function_(tile_function(params_.function, call.view(kElementwiseIn0).dtype(),
+                                call.view(kElementwiseOut0).dtype())) {
+    for (int k = 0; k < kMaxInputs; ++k) in_[k] = operand(call, kElementwiseIn0 + k);
+    for (int k = 0; k < kMaxOutputs; ++k) out_[k] = operand(call, kElementwiseOut0 + k);
+    streaming_ = count_ * out_[0].element_bytes >= kStreamBytes;
     for (const Operand& in : in_) {
       for (const Operand& out : out_) {  // in place, the line is in the cache already
         if (in.first != nullptr && in.first == out.first) streaming_ = false;
@@ -107,25 +136,25 @@ class Elementwise {
   }
 
   void run(const NativeCall& call) const {
-    call.parallel_for(count_, rows_per_task(size_of(out_[0].dtype)),
+    call.parallel_for(count_, rows_per_task(out_[0].element_bytes),
                       [this](int64_t begin, int64_t end) { run_elements(begin, end); });
   }
 
  private:
   struct Scratch {
-    HWY_ALIGN float in[kMaxInputs][kTile];
-    HWY_ALIGN float out[kMaxOutputs][kTile];
+    HWY_ALIGN std::byte in[kMaxInputs][kTile * sizeof(float)];
+    HWY_ALIGN std::byte out[kMaxOutputs][kTile * sizeof(float)];
   };
 
   Operand operand(const NativeCall& call, int position) const {
-    return {.first = call.data<std::byte>(static_cast<size_t>(position)),
-            .dtype = call.view(static_cast<size_t>(position)).dtype(),
+    const auto index = static_cast<size_t>(position);
+    return {.first = call.data<std::byte>(index),
+            .element_bytes = size_of(call.view(index).dtype()),
             .strides = params_.operands[position]};
   }
 
   /// Elements [begin, end), counted row by row.
   void run_elements(int64_t begin, int64_t end) const {
-    constexpr int64_t kBlock = static_cast<int64_t>(block());
     Scratch scratch;
     for (int64_t at = begin; at < end;) {
       const int64_t row = at / params_.dim;
@@ -139,47 +168,33 @@ class Elementwise {
   }
 
   void run_tile(int64_t row, int64_t column, int64_t length, Scratch& scratch) const {
-    constexpr int64_t kBlock = static_cast<int64_t>(block());
     const bool whole = length % kBlock == 0;
-    const auto position = [&](const Operand& operand) {
-      return operand.at(row_offset(params_.rows, operand.strides.rows, row) +
-                        column * operand.strides.step);
-    };
-    const float* in[kMaxInputs] = {};
-    float* out[kMaxOutputs] = {};
+    const void* in[kMaxInputs] = {};
+    void* out[kMaxOutputs] = {};
     for (int k = 0; k < kMaxInputs && in_[k].first; ++k) {
-      std::byte* const from = position(in_[k]);
-      if (whole && in_[k].is_plain()) {
-        in[k] = reinterpret_cast<const float*>(from);
-        continue;
-      }
-      in[k] = scratch.in[k];
-      with_element(in_[k].dtype, [&](auto element) {
-        using E = decltype(element);
-        widen<E>(reinterpret_cast<const typename E::Raw*>(from), in_[k].strides.step, length,
-                 scratch.in[k]);
-      });
+      std::byte* const from = in_[k].at(params_.rows, row, column);
+      const bool direct = whole && in_[k].strides.step == 1;
+      if (!direct) in_[k].gather(from, length, scratch.in[k]);
+      in[k] = direct ? from : scratch.in[k];
     }
-    const auto is_direct = [&](const Operand& to) { return whole && to.is_plain() && !streaming_; };
-    for (int k = 0; k < kMaxOutputs; ++k) {
-      if (!out_[k].first) continue;
-      out[k] = is_direct(out_[k]) ? reinterpret_cast<float*>(position(out_[k])) : scratch.out[k];
+    std::byte* to[kMaxOutputs] = {};
+    bool streaming = streaming_;
+    for (int k = 0; k < kMaxOutputs && out_[k].first; ++k) {
+      to[k] = out_[k].at(params_.rows, row, column);
+      const bool direct = whole && out_[k].strides.step == 1;
+      out[k] = direct ? to[k] : scratch.out[k];
+      streaming = streaming && direct &&
+                  reinterpret_cast<uintptr_t>(to[k]) % (lanes() * sizeof(float)) == 0;
     }
-    function_(params_.scalar, in, out, (length + kBlock - 1) / kBlock * kBlock);
+    function_(params_.scalar, in, out, (length + kBlock - 1) / kBlock * kBlock, streaming);
     for (int k = 0; k < kMaxOutputs; ++k) {
-      if (!out_[k].first || is_direct(out_[k])) continue;
-      std::byte* const to = position(out_[k]);
-      with_element(out_[k].dtype, [&](auto element) {
-        using E = decltype(element);
-        narrow<E>(scratch.out[k], reinterpret_cast<typename E::Raw*>(to), out_[k].strides.step,
-                  length, streaming_);
-      });
+      if (out[k] != to[k]) out_[k].scatter(scratch.out[k], to[k], length);
     }
   }
 
   const ElementwiseParams& params_;
   const int64_t count_;
-  TileFunction function_ = nullptr;
+  const TileFunction function_;
   Operand in_[kMaxInputs], out_[kMaxOutputs];
   bool streaming_ = false;
 };
