@@ -65,6 +65,10 @@ const std::vector<Operation>& operations() {
        [](Encoder& e, const Inputs& in, int64_t first) {
          return ops::rope(e, {.x = in.x, .y = in.y, .angles = {.first_position = first}});
        }},
+      {"gelu_mul", 0,
+       [](Encoder& e, const Inputs& in, int64_t) {
+         return ops::gelu_mul(e, {.a = in.x, .b = in.other, .y = in.y});
+       }},
       {"flash_attn_train_bwd_compute_d", 0,
        [](Encoder& e, const Inputs& in, int64_t) {
          return ops::flash_attn_train_bwd_compute_d(e,

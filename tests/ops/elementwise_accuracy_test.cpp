@@ -142,7 +142,6 @@ void check(const Device& device, const std::vector<float>& x) {
       const double units = std::abs(got[i] - truth.value) / unit(truth.magnitude);
       if (units > worst) worst = units, where = x[i];
     }
-    printf("%s %g at %g\n", function.name, worst, where);
     EXPECT_LE(worst, function.units) << "at " << where;
   }
 }

@@ -90,6 +90,18 @@ TEST_P(StreamingStores, Rope) {
   expect_same(y, x);
 }
 
+TEST_P(StreamingStores, Elementwise) {
+  const Buffer dy = values(1), a = values(2), b = values(3), da = empty(), db = empty();
+  test::run(device_, [&](Encoder& e) {
+    return ops::silu_mul_backward(e, {.dy = dy, .a = a, .b = b, .da = da, .db = db});
+  });
+  test::run(device_, [&](Encoder& e) {
+    return ops::silu_mul_backward(e, {.dy = dy, .a = a, .b = b, .da = a, .db = b});
+  });
+  expect_same(da, a);
+  expect_same(db, b);
+}
+
 INSTANTIATE_TEST_SUITE_P(Rows, StreamingStores,
                          testing::Combine(testing::ValuesIn(kFloatDTypes),
                                           testing::Values(4096, 4112)),

@@ -29,7 +29,8 @@ Plan plan_elementwise(const ElementwiseParams& params, std::span<const Argument>
     if (i <= kElementwiseIn2 && arguments[i].bound()) ++inputs;
     if (!takes_packs(arguments[i], params.operands[i], width)) width = 1;
   }
-  const int64_t packs = row_count(params.rows) * ((params.dim - 1) / width + 1);
+  const int64_t rows = row_count(params.rows);
+  const int64_t packs = rows * ((params.dim - 1) / width + 1);
   return {.kernel = "elementwise",
           .macros = {{"IN_TYPE", kernel_type(in)},
                      {"OUT_TYPE", kernel_type(out)},
@@ -37,6 +38,7 @@ Plan plan_elementwise(const ElementwiseParams& params, std::span<const Argument>
                      {"OUTPUTS", second_output ? "2" : "1"},
                      {"CHAIN",
                       chain_text(static_cast<ElementwiseFunction>(params.function), second_output)},
+                     {"ONE_ROW", flag(rows == 1)},
                      {"WIDTH", std::to_string(width)},
                      {"THREADS", std::to_string(kThreads)}},
           .grid = groups_of(packs, kThreads, kThreads)};
