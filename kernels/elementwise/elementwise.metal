@@ -2,9 +2,9 @@
 // All elementwise operations: INPUTS inputs in0, in1, ... give OUTPUTS outputs out0, ... by the
 // statements in CHAIN, in f32, rounded once.
 //
-// A thread takes one pack of WIDTH neighbours of a row, or one element where rows are strided or not
-// aligned, and reads an element before it writes it: an output may be an input. Tensors that lie
-// evenly are ONE_ROW. Every operand crosses the memory bus once.
+// A thread takes one pack of WIDTH neighbours of a row, or one element where rows are strided or
+// not aligned, and reads an element before it writes it: an output may be an input. Tensors that
+// lie evenly are ONE_ROW. Every operand crosses the memory bus once.
 
 #include "common/pack.h"
 #include "common/row_index.h"

@@ -68,19 +68,19 @@ const std::vector<Function>& functions() {
   using ops::GeluForm;
   static const std::vector<Function> all = {
       {"silu", [](Encoder& e, V x, V, V y) { return ops::silu(e, {.x = x, .y = y}); },
-       [](double x) { return plain(product(x, sigmoid(x))); }, 3},
+       [](double x) { return plain(product(x, sigmoid(x))); }, 3.5},
       {"silu_backward",
        [](Encoder& e, V x, V ones, V y) {
          return ops::silu_backward(e, {.dy = ones, .x = x, .dx = y});
        },
        silu_slope, 4},
       {"gelu", [](Encoder& e, V x, V, V y) { return ops::gelu(e, {.x = x, .y = y}); },
-       [](double x) { return plain(product(x, phi(x))); }, 5},
+       [](double x) { return plain(product(x, phi(x))); }, 6.5},
       {"gelu_backward",
        [](Encoder& e, V x, V ones, V y) {
          return ops::gelu_backward(e, {.dy = ones, .x = x, .dx = y});
        },
-       gelu_slope, 5},
+       gelu_slope, 4},
       {"gelu_tanh",
        [](Encoder& e, V x, V, V y) {
          return ops::gelu(e, {.x = x, .y = y, .form = GeluForm::tanh});
@@ -90,15 +90,15 @@ const std::vector<Function>& functions() {
        [](Encoder& e, V x, V ones, V y) {
          return ops::gelu_backward(e, {.dy = ones, .x = x, .dx = y, .form = GeluForm::tanh});
        },
-       gelu_tanh_slope, 4},
+       gelu_tanh_slope, 3},
       {"softcap",
        [](Encoder& e, V x, V, V y) { return ops::softcap(e, {.x = x, .y = y, .cap = kCap}); },
-       [](double x) { return plain(kCap * std::tanh(x / kCap)); }, 4},
+       [](double x) { return plain(kCap * std::tanh(x / kCap)); }, 3.5},
       {"softcap_backward",
        [](Encoder& e, V x, V ones, V y) {
          return ops::softcap_backward(e, {.dy = ones, .x = x, .dx = y, .cap = kCap});
        },
-       softcap_slope, 4},
+       softcap_slope, 2.5},
   };
   return all;
 }

@@ -66,10 +66,20 @@ HWY_INLINE VF exp_minus_one(VF z) {
   return hn::MulAdd(power, e.m, hn::Sub(power, constant(1.0f)));
 }
 
+// Compilers move comparisons of a float in front of its conversion from f16, where they have no
+// vectors for them. So these two compare a difference, and an integer.
+
 /// min(|x|, limit), but a NaN stays one.
 HWY_INLINE VF size_at_most(VF x, float limit) {
-  const VF a = hn::Abs(x);
-  return hn::IfThenElse(hn::Gt(a, constant(limit)), constant(limit), a);
+  const VF a = hn::Abs(x), most = constant(limit);
+  return hn::IfThenElse(hn::Gt(hn::Sub(a, most), hn::Zero(DF())), most, a);
+}
+
+/// By the sign of x, also of -0.
+HWY_INLINE VF if_negative(VF x, VF yes, VF no) {
+  const hn::RebindToSigned<DF> di;
+  const auto negative = hn::Lt(hn::BitCast(di, x), hn::Zero(di));
+  return hn::IfThenElse(hn::RebindMask(DF(), negative), yes, no);
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

@@ -64,12 +64,10 @@ HWY_INLINE Point gated(VF x, VF a, VF v, VF av_slope) {
   const VF small = brought_down(t);
   const VF share = hn::Div(one, hn::Add(small, one));
   const VF tail = hn::Mul(t, share);
-  const auto negative = hn::Lt(x, hn::Zero(DF()));
   const VF value = brought_down(hn::Neg(hn::Mul(a, tail)));
   const VF slope = brought_down(hn::Mul(tail, hn::NegMulAdd(av_slope, share, one)));
-  return {hn::IfThenElse(negative, value, hn::Mul(x, share)),
-          hn::IfThenElse(negative, slope,
-                         hn::Mul(share, hn::MulAdd(hn::Mul(av_slope, share), small, one)))};
+  return {if_negative(x, value, hn::Mul(x, share)),
+          if_negative(x, slope, hn::Mul(share, hn::MulAdd(hn::Mul(av_slope, share), small, one)))};
 }
 
 struct Silu {
@@ -101,11 +99,10 @@ struct Gelu {
     const VF lead = hn::NegMulAdd(a, constant(0x1.988454p-2f), ratio);
     const VF one = constant(1.0f);
     const VF small = brought_down(density);
-    const auto negative = hn::Lt(x, hn::Zero(DF()));
     const VF value = brought_down(hn::Neg(hn::Mul(a, hn::Mul(density, ratio))));
     const VF slope = brought_down(hn::Mul(density, lead));
-    return {hn::IfThenElse(negative, value, hn::Mul(x, hn::NegMulAdd(small, ratio, one))),
-            hn::IfThenElse(negative, slope, hn::NegMulAdd(small, lead, one))};
+    return {if_negative(x, value, hn::Mul(x, hn::NegMulAdd(small, ratio, one))),
+            if_negative(x, slope, hn::NegMulAdd(small, lead, one))};
   }
 
   /// (1 - Phi(a)) * e^(a^2 / 2) for 0 <= a <= 15, within 2^-26.
