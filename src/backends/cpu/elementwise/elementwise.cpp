@@ -11,7 +11,9 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "backends/cpu/elementwise/functions-inl.h"
 #include "backends/cpu/kernels.hpp"
@@ -82,9 +84,14 @@ TileFunction tile_function(uint32_t function, DType in, DType out) {
   TileFunction result = nullptr;
   with_element(in, [&](auto element) {
     using E = decltype(element);
-    with_function(function, [&](auto f) { result = apply_to_tile<decltype(f), E>; });
-    if (function != kElementwiseCopy) return;
-    with_element(out, [&](auto other) { result = convert_tile<E, decltype(other)>; });
+    with_function(function, [&](auto f) {
+      using F = decltype(f);
+      if constexpr (std::is_same_v<F, CopyElement>) {
+        with_element(out, [&](auto other) { result = convert_tile<E, decltype(other)>; });
+      } else {
+        result = apply_to_tile<F, E>;
+      }
+    });
   });
   return result;
 }
