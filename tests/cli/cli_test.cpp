@@ -106,7 +106,7 @@ TEST(Threads, AreWhatWasAskedFor) {
 TEST(Ops, SupportsEveryOperationOnTheCpu) {
   const json document = run_norite("ops --device cpu --json").json();
   ASSERT_TRUE(document.is_object());
-  EXPECT_EQ(document["results"].size(), 9u * 3u);
+  EXPECT_EQ(document["results"].size(), 24u * 3u);
   for (const json& result : document["results"]) {
     EXPECT_TRUE(result["supported"]) << result.dump();
     EXPECT_GT(result["cases"], 0) << result.dump();

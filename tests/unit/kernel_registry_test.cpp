@@ -104,7 +104,7 @@ TEST_F(KernelRegistryTest, names_are_sorted_and_hold_the_built_in_kernels) {
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
   for (const char* name :
        {"alpha", "zeta", "rms_norm", "rms_norm_backward", "sum_partials", "fused_head_norm_rope",
-        "fused_head_norm_rope_backward", "flash_attn_train_bwd_compute_d"}) {
+        "fused_head_norm_rope_backward", "flash_attn_train_bwd_compute_d", "elementwise"}) {
     EXPECT_TRUE(registry_.contains(name)) << name;
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
   }
