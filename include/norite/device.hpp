@@ -29,6 +29,7 @@ struct DeviceLimits {
 struct DeviceInfo {
   std::string id;       ///< what Device::open takes: "cpu", "null"
   std::string backend;  ///< "cpu", "null"
+  int index = 0;        ///< among the devices of its backend
   std::string name;     ///< the hardware's own name
   std::string details;  ///< one line for people: SIMD level, threads
   int64_t memory_bytes = 0;

@@ -23,6 +23,16 @@ class Backend : public std::enable_shared_from_this<Backend> {
 
   /// New memory, every byte zero. `bytes` is positive and within the device's limit.
   [[nodiscard]] virtual Result<std::shared_ptr<Storage>> allocate(int64_t bytes) = 0;
+  /// Memory of someone else's, which `owner` keeps. It begins at a multiple of wrap_alignment().
+  /// Errors: unsupported where the backend has memory of its own only, invalid_argument for memory
+  /// that is not this device's.
+  [[nodiscard]] virtual Result<std::shared_ptr<Storage>> wrap(uintptr_t address, int64_t bytes,
+                                                              std::shared_ptr<void> owner);
+  [[nodiscard]] virtual uintptr_t wrap_alignment() const noexcept { return 1; }
+  /// Where the storage begins for programs that address this device's memory.
+  [[nodiscard]] virtual uintptr_t address_of(const Storage& storage) const noexcept {
+    return reinterpret_cast<uintptr_t>(storage.host_data());
+  }
   // Copies are ordered after everything submitted so far; ranges are within the storage.
   [[nodiscard]] virtual Result<void> write(Storage& target, int64_t offset,
                                            std::span<const std::byte> source) = 0;

@@ -24,6 +24,10 @@ void DeviceState::close() {
   pool_.trim();
 }
 
+Result<std::shared_ptr<Storage>> Backend::wrap(uintptr_t, int64_t, std::shared_ptr<void>) {
+  return fail(Code::unsupported, fmt::format("{} uses no memory of others", info().id));
+}
+
 Result<int64_t> checked_buffer_bytes(const Backend& backend, DType dtype, const Shape& shape) {
   const auto count = shape.count();
   int64_t bytes = 0;

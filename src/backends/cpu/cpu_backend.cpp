@@ -84,6 +84,10 @@ class CpuBackend final : public core::Backend {
   Result<std::shared_ptr<core::Storage>> allocate(int64_t bytes) override {
     return cpu::allocate(shared_from_this(), bytes);
   }
+  Result<std::shared_ptr<core::Storage>> wrap(uintptr_t address, int64_t bytes,
+                                              std::shared_ptr<void> owner) override {
+    return cpu::wrap(shared_from_this(), address, bytes, std::move(owner));
+  }
   Result<void> write(core::Storage& target, int64_t offset,
                      std::span<const std::byte> source) override {
     wait_idle();

@@ -27,12 +27,24 @@ class MappedStorage final : public core::Storage {
  public:
   MappedStorage(std::shared_ptr<core::Backend> backend, int64_t bytes, void* mapping,
                 int64_t mapping_bytes, std::byte* data)
-      : Storage(std::move(backend), bytes, data), mapping_(mapping), mapping_bytes_(mapping_bytes) {}
+      : Storage(std::move(backend), bytes, data),
+        mapping_(mapping),
+        mapping_bytes_(mapping_bytes) {}
   ~MappedStorage() override { munmap(mapping_, static_cast<size_t>(mapping_bytes_)); }
 
  private:
   void* mapping_;
   int64_t mapping_bytes_;
+};
+
+class WrappedStorage final : public core::Storage {
+ public:
+  WrappedStorage(std::shared_ptr<core::Backend> backend, int64_t bytes, std::byte* data,
+                 std::shared_ptr<void> owner)
+      : Storage(std::move(backend), bytes, data), owner_(std::move(owner)) {}
+
+ private:
+  std::shared_ptr<void> owner_;
 };
 
 std::shared_ptr<core::Storage> allocate_heap(std::shared_ptr<core::Backend> backend,
@@ -69,6 +81,12 @@ Result<std::shared_ptr<core::Storage>> allocate(std::shared_ptr<core::Backend> b
     return fail(Code::out_of_memory, fmt::format("cpu: no memory for {} bytes", bytes));
   }
   return storage;
+}
+
+std::shared_ptr<core::Storage> wrap(std::shared_ptr<core::Backend> backend, uintptr_t address,
+                                    int64_t bytes, std::shared_ptr<void> owner) {
+  auto* const data = reinterpret_cast<std::byte*>(address);
+  return std::make_shared<WrappedStorage>(std::move(backend), bytes, data, std::move(owner));
 }
 
 int64_t memory_bytes() noexcept {

@@ -15,6 +15,10 @@ namespace norite::cpu {
 Result<std::shared_ptr<core::Storage>> allocate(std::shared_ptr<core::Backend> backend,
                                                 int64_t bytes);
 
+/// Host memory of someone else's, which `owner` keeps.
+std::shared_ptr<core::Storage> wrap(std::shared_ptr<core::Backend> backend, uintptr_t address,
+                                    int64_t bytes, std::shared_ptr<void> owner);
+
 /// Physical memory of the machine.
 int64_t memory_bytes() noexcept;
 

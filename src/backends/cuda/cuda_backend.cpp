@@ -31,32 +31,43 @@ class CudaBackend final : public core::Backend {
   }
 
   [[nodiscard]] const DeviceInfo& info() const noexcept override { return gpu_.info; }
-  [[nodiscard]] const std::shared_ptr<Stream>& stream() const noexcept { return stream_; }
 
   Result<std::shared_ptr<core::Storage>> allocate(int64_t bytes) override {
     NORITE_TRY(context_->usable());
     const Current current(*context_);
     return DeviceMemory::allocate(shared_from_this(), stream_, bytes, gpu_.has_pools);
   }
+  Result<std::shared_ptr<core::Storage>> wrap(uintptr_t address, int64_t bytes,
+                                              std::shared_ptr<void> owner) override {
+    NORITE_TRY(context_->usable());
+    const Current current(*context_);
+    return DeviceMemory::wrap(shared_from_this(), stream_, bytes, address, std::move(owner));
+  }
+  [[nodiscard]] uintptr_t wrap_alignment() const noexcept override {
+    return DeviceMemory::kAlignment;
+  }
+  [[nodiscard]] uintptr_t address_of(const core::Storage& storage) const noexcept override {
+    return cuda::address_of(storage);
+  }
   Result<void> write(core::Storage& target, int64_t offset,
                      std::span<const std::byte> source) override {
     NORITE_TRY(context_->usable());
     const Current current(*context_);
-    return staging_.upload(address_of(target) + static_cast<CUdeviceptr>(offset), source);
+    return staging_.upload(cuda::address_of(target) + static_cast<CUdeviceptr>(offset), source);
   }
   Result<void> read(const core::Storage& source, int64_t offset,
                     std::span<std::byte> target) override {
     NORITE_TRY(context_->usable());
     const Current current(*context_);
-    return staging_.download(target, address_of(source) + static_cast<CUdeviceptr>(offset));
+    return staging_.download(target, cuda::address_of(source) + static_cast<CUdeviceptr>(offset));
   }
   Result<void> fill_zero(core::Storage& target) override {
     NORITE_TRY(context_->usable());
     const Current current(*context_);
-    return context_->check(
-        context_->driver().cuMemsetD8Async(
-            address_of(target), 0, static_cast<size_t>(target.size_bytes()), stream_->handle()),
-        "clearing memory");
+    return context_->check(context_->driver().cuMemsetD8Async(
+                               cuda::address_of(target), 0,
+                               static_cast<size_t>(target.size_bytes()), stream_->handle()),
+                           "clearing memory");
   }
 
   [[nodiscard]] NativeFunction native_builtin(std::string_view) const override { return {}; }
@@ -102,10 +113,6 @@ Result<std::shared_ptr<Stream>> make_stream(const std::shared_ptr<Context>& cont
 }
 
 }  // namespace
-
-const std::shared_ptr<Stream>& stream_of(const core::Backend& backend) {
-  return static_cast<const CudaBackend&>(backend).stream();
-}
 
 std::vector<DeviceInfo> list(const Driver& driver,
                              const Result<std::shared_ptr<const Nvrtc>>& nvrtc) {

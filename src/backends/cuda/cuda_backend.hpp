@@ -23,7 +23,4 @@ Result<std::shared_ptr<core::Backend>> open(std::shared_ptr<const Driver> driver
                                             std::shared_ptr<const Nvrtc> nvrtc, int index,
                                             const DeviceOptions& options = {});
 
-/// The stream of a backend that open() gave.
-const std::shared_ptr<Stream>& stream_of(const core::Backend& backend);
-
 }  // namespace norite::cuda

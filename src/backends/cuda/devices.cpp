@@ -69,6 +69,7 @@ Result<Gpu> describe_gpu(const Driver& driver, int index) {
   DeviceInfo& info = gpu.info;
   info.id = index == 0 ? "cuda" : fmt::format("cuda:{}", index);
   info.backend = "cuda";
+  info.index = index;
   info.name = ask.name();
   const int multiprocessors = ask.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   const bool cooperates = ask.attribute(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) != 0;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/backend.hpp"
+
 namespace norite::cuda {
 
 namespace {
@@ -40,11 +42,22 @@ Result<std::shared_ptr<core::Storage>> DeviceMemory::allocate(
   return memory;
 }
 
-std::shared_ptr<core::Storage> DeviceMemory::wrap(std::shared_ptr<core::Backend> backend,
-                                                  std::shared_ptr<Stream> stream, int64_t bytes,
-                                                  CUdeviceptr address,
-                                                  std::shared_ptr<void> owner) {
-  return std::shared_ptr<DeviceMemory>(new DeviceMemory(
+Result<std::shared_ptr<core::Storage>> DeviceMemory::wrap(std::shared_ptr<core::Backend> backend,
+                                                          std::shared_ptr<Stream> stream,
+                                                          int64_t bytes, CUdeviceptr address,
+                                                          std::shared_ptr<void> owner) {
+  if (address == 0 || address % kAlignment != 0) {
+    return fail(Code::invalid_argument,
+                fmt::format("wrap: address {:#x}, expected a multiple of {}", address, kAlignment));
+  }
+  int device = -1;
+  const CUresult error =
+      stream->driver().cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+  if (error != CUDA_SUCCESS || device != stream->context().device()) {
+    return fail(Code::invalid_argument,
+                fmt::format("wrap: address {:#x} is no memory of {}", address, backend->info().id));
+  }
+  return std::shared_ptr<core::Storage>(new DeviceMemory(
       std::move(backend), std::move(stream), bytes, address, Source::caller, std::move(owner)));
 }
 

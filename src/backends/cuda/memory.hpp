@@ -15,11 +15,13 @@ class DeviceMemory final : public core::Storage {
   [[nodiscard]] static Result<std::shared_ptr<core::Storage>> allocate(
       std::shared_ptr<core::Backend> backend, std::shared_ptr<Stream> stream, int64_t bytes,
       bool pooled);
-  /// Memory of someone else's, who keeps it at least as long as `owner` lives.
-  [[nodiscard]] static std::shared_ptr<core::Storage> wrap(std::shared_ptr<core::Backend> backend,
-                                                           std::shared_ptr<Stream> stream,
-                                                           int64_t bytes, CUdeviceptr address,
-                                                           std::shared_ptr<void> owner);
+  /// Memory of someone else's, who keeps it at least as long as `owner` lives. The context is
+  /// current. Errors: invalid_argument for what begins at no multiple of kAlignment or is not this
+  /// GPU's.
+  [[nodiscard]] static Result<std::shared_ptr<core::Storage>> wrap(
+      std::shared_ptr<core::Backend> backend, std::shared_ptr<Stream> stream, int64_t bytes,
+      CUdeviceptr address, std::shared_ptr<void> owner);
+  static constexpr CUdeviceptr kAlignment = 16;  // what kernels read and write at once
   ~DeviceMemory() override;
 
   [[nodiscard]] CUdeviceptr address() const noexcept { return address_; }
