@@ -246,8 +246,20 @@ TEST_F(BackendTest, labels_reach_the_gpu) {
   const Buffer x = must(device.empty(DType::f32, {4}));
   Encoder encoder = device.encoder();
   must(scale(encoder, pipeline, x, x, 1, "first step"));
+  must(scale(encoder, pipeline, x, x, 1, "no UTF-8: \xff"));
   must(encoder.submit_and_wait());
-  EXPECT_EQ(stand_in().dispatched, (std::vector<std::string>{"first step"}));
+  EXPECT_EQ(stand_in().dispatched, (std::vector<std::string>{"first step", "no UTF-8: \xff"}));
+}
+
+TEST_F(BackendTest, grids_that_cannot_be_counted) {
+  const Device device = must(Device::open("metal"));
+  const Pipeline pipeline = must(kernel(device, "scale", kScale));
+  const Buffer x = must(device.empty(DType::f32, {4}));
+  const Argument arguments[] = {x, {}, x, Argument::bytes(Params{1, 4})};
+  Encoder encoder = device.encoder();
+  must(encoder.dispatch(pipeline, arguments,
+                        {.groups = {1, int64_t{1} << 30, 1}, .threads = {1, 4, 1}}, "tall"));
+  expect_error(encoder.submit_and_wait(), Code::invalid_argument, {"tall", "axis 1"});
 }
 
 TEST_F(BackendTest, older_systems_have_neither_sets_nor_math_modes) {

@@ -40,6 +40,20 @@ Result<void> check_threadgroup_memory(const core::Command& command) {
                           command.label, slots, most - kernel.static_bytes(), most));
 }
 
+/// A thread's position has 32 bits along each axis.
+Result<void> check_extents(const core::Command& command) {
+  for (size_t axis = 0; axis < 3; ++axis) {
+    int64_t threads = 0;
+    if (__builtin_mul_overflow(command.grid.groups[axis], command.grid.threads[axis], &threads) ||
+        threads > UINT32_MAX) {
+      return fail(Code::invalid_argument,
+                  fmt::format("{}: the grid has more than {} threads along axis {}", command.label,
+                              UINT32_MAX, axis));
+    }
+  }
+  return {};
+}
+
 Result<Object> placed(Id device, std::span<const std::byte> constants) {
   NORITE_TRY_ASSIGN(Object buffer,
                     new_shared_buffer(device, static_cast<int64_t>(constants.size())));
@@ -63,6 +77,7 @@ void bind(Id encoder, NSUInteger index, const Argument& argument, Id large_const
 }  // namespace
 
 Result<LargeConstants> prepare(Id device, const core::Command& command) {
+  NORITE_TRY(check_extents(command));
   NORITE_TRY(check_threadgroup_memory(command));
   LargeConstants large(command.arguments.size());
   for (size_t i = 0; i < large.size(); ++i) {
@@ -74,8 +89,6 @@ Result<LargeConstants> prepare(Id device, const core::Command& command) {
 }
 
 void encode(Id encoder, const core::Command& command, const LargeConstants& large_constants) {
-  // Dispatches of an encoder run side by side unless told otherwise.
-  if (command.barrier_before) msg::memory_barrier(encoder, MTLBarrierScopeBuffers);
   msg::insert_debug_signpost(encoder, string_of(command.label));
   msg::set_pipeline(encoder, kernel_of(command).pipeline());
   for (size_t i = 0; i < command.arguments.size(); ++i) {

@@ -12,8 +12,8 @@ namespace norite::metal {
 using LargeConstants = std::vector<Object>;
 
 /// What a dispatch needs before it can be encoded: after this, nothing about it can be refused.
-/// Errors: invalid_argument for more threadgroup memory than the kernel's own variables leave,
-/// out_of_memory.
+/// Errors: invalid_argument for more threadgroup memory than the kernel's own variables leave and
+/// for grids that Metal cannot count, out_of_memory.
 [[nodiscard]] Result<LargeConstants> prepare(Id device, const core::Command& command);
 
 /// Writes one dispatch into a compute encoder. Wants an AutoreleasePool.

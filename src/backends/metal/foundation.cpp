@@ -4,8 +4,12 @@
 namespace norite::metal {
 
 Object string_of(std::string_view text) {
-  return Object::adopt(msg::init_with_bytes(msg::alloc(class_named("NSString")), text.data(),
-                                            text.size(), NSUTF8StringEncoding));
+  const auto made = [&](NSUInteger encoding) {
+    return Object::adopt(msg::init_with_bytes(msg::alloc(class_named("NSString")), text.data(),
+                                              text.size(), encoding));
+  };
+  Object string = made(NSUTF8StringEncoding);
+  return string != nullptr ? string : made(NSISOLatin1StringEncoding);
 }
 
 std::string text_of(Id string) {

@@ -10,6 +10,7 @@
 
 namespace norite::metal {
 
+/// Text that is not UTF-8 is taken byte by byte: labels may be anything.
 [[nodiscard]] Object string_of(std::string_view text);
 /// Empty for null.
 [[nodiscard]] std::string text_of(Id string);

@@ -19,6 +19,7 @@ struct NSOperatingSystemVersion {
 
 // Constants of Metal's, by their own names.
 inline constexpr NSUInteger NSUTF8StringEncoding = 4;
+inline constexpr NSUInteger NSISOLatin1StringEncoding = 5;
 inline constexpr NSInteger MTLGPUFamilyApple7 = 1007;  // the M1's
 inline constexpr NSUInteger MTLResourceStorageModeShared = 0;
 inline constexpr NSUInteger MTLLanguageVersion3_1 = (3 << 16) + 1;

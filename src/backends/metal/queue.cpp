@@ -38,13 +38,14 @@ struct Queue::Ends {
 
   explicit Ends(std::shared_ptr<Health> of_device) : health(std::move(of_device)) {}
 
-  /// Waits until all that was committed has ended, and tells how.
-  [[nodiscard]] Outcome wait(Submission& submission);
+  /// Waits until all that was committed has ended, gives back what it held, and tells how it ended.
+  [[nodiscard]] Outcome finish(Submission& submission);
+  [[nodiscard]] Outcome wait(const Submission& submission);
   [[nodiscard]] static std::vector<DispatchTiming> timings_of(const Submission& submission);
 
   std::shared_ptr<Health> health;
   std::mutex mutex;
-  std::list<Object> under_way;  // the last command buffer of each submission
+  std::list<Object> under_way;  // committed, and not known to have ended
 };
 
 Queue::Queue(Object device, Object queue, std::shared_ptr<Health> health,
@@ -83,6 +84,10 @@ Result<void> Queue::commit_parts(Submission& submission) {
     const Id encoder = msg::compute_encoder(buffer, MTLDispatchTypeConcurrent);
     set_label(encoder, label);
     for (size_t i = first; i < first + count; ++i) {
+      // Dispatches of an encoder run side by side unless told otherwise; before the first one there
+      // is nothing to wait for.
+      const bool barrier = commands[i].barrier_before && i > first;
+      if (barrier) msg::memory_barrier(encoder, MTLBarrierScopeBuffers);
       encode(encoder, commands[i], submission.large_constants[i]);
     }
     msg::end_encoding(encoder);
@@ -96,26 +101,30 @@ void Queue::commit(Submission& submission) {
   const AutoreleasePool pool;
   const std::scoped_lock lock(mutex_);
   submission.result = commit_parts(submission);
-  if (submission.parts.empty()) return;
   const std::scoped_lock ends_lock(ends_->mutex);
-  ends_->under_way.push_back(submission.parts.back().command_buffer);
+  for (const auto& part : submission.parts) ends_->under_way.push_back(part.command_buffer);
 }
 
-Queue::Ends::Outcome Queue::Ends::wait(Submission& submission) {
+// Buffers go back before anyone hears of the end; the queue may go with them.
+Queue::Ends::Outcome Queue::Ends::finish(Submission& submission) {
+  const AutoreleasePool pool;
+  Outcome outcome = wait(submission);
+  submission = {};
+  return outcome;
+}
+
+Queue::Ends::Outcome Queue::Ends::wait(const Submission& submission) {
   const std::span<const core::Command> commands = submission.list.commands;
   Outcome outcome;
   for (const Submission::Part& part : submission.parts) {
     msg::wait_until_completed(part.command_buffer);
     auto ended = health->outcome(part.command_buffer, commands.subspan(part.first, part.count));
     if (outcome.result) outcome.result = std::move(ended);  // the first error counts
+    const std::scoped_lock lock(mutex);
+    under_way.remove_if([&](const Object& one) { return Id(one) == Id(part.command_buffer); });
   }
   if (outcome.result) outcome.result = submission.result;
   if (outcome.result && submission.list.timing) outcome.timings = timings_of(submission);
-  if (!submission.parts.empty()) {
-    const Id last = submission.parts.back().command_buffer;
-    const std::scoped_lock lock(mutex);
-    under_way.remove_if([&](const Object& one) { return Id(one) == last; });
-  }
   return outcome;
 }
 
@@ -137,22 +146,17 @@ void Queue::submit(core::CommandList list, std::shared_ptr<core::Completion> com
   auto submission = std::make_shared<Submission>(Submission{.list = std::move(list)});
   commit(*submission);
   waiter_.post([ends = ends_, submission, completion = std::move(completion)] {
-    const AutoreleasePool pool;
-    auto outcome = ends->wait(*submission);
-    // Buffers go back before anyone hears of the end; the queue may go with them.
-    *submission = {};
+    auto outcome = ends->finish(*submission);
     completion->complete(std::move(outcome.result), std::move(outcome.timings));
   });
 }
 
 Result<void> Queue::submit_and_wait(core::CommandList list,
                                     const std::shared_ptr<core::Completion>& completion) {
-  const AutoreleasePool pool;
   const auto ends = ends_;
   Submission submission{.list = std::move(list)};
   commit(submission);
-  auto outcome = ends->wait(submission);
-  submission = {};
+  auto outcome = ends->finish(submission);
   completion->complete(outcome.result, std::move(outcome.timings));
   return outcome.result;
 }

@@ -40,7 +40,9 @@ void add_residency_set(Queue*, Sel, Id set) {
 
 Id compute_encoder(CommandBuffer* self, Sel, NSUInteger dispatch_type) {
   const std::scoped_lock lock(books());
-  if (self->status != not_enqueued) breach("an encoder is made of a committed command buffer");
+  if (self->progress->get() != not_enqueued) {
+    breach("an encoder is made of a committed command buffer");
+  }
   if (self->encoding) breach("an encoder is made while another has not ended");
   self->encoding = true;
   return autoreleased(new Encoder(self, dispatch_type == metal::MTLDispatchTypeConcurrent));
@@ -49,17 +51,22 @@ void commit(CommandBuffer* self, Sel) {
   {
     const std::scoped_lock lock(books());
     if (self->encoding) return breach("commit: before the encoder's endEncoding");
-    if (self->status != not_enqueued) return breach("commit: for the second time");
-    self->status = committed;
+    if (self->progress->get() != not_enqueued) return breach("commit: for the second time");
+    self->progress->set(committed);
     self->take_resources(1);
   }
-  self->queue->worker->post([buffer = Hold<CommandBuffer>(self)] { buffer->run(); });
+  self->queue->worker->post([buffer = Hold<CommandBuffer>(self)]() mutable {
+    const auto progress = buffer->progress;
+    const NSUInteger end = buffer->run();
+    buffer = {};
+    progress->set(end);
+  });
 }
-void wait_until_completed(CommandBuffer* self, Sel) { self->wait(); }
-NSUInteger status(CommandBuffer* self, Sel) {
-  const std::scoped_lock lock(books());
-  return self->status;
+void wait_until_completed(CommandBuffer* self, Sel) {
+  if (self->progress->get() == not_enqueued) return breach("waitUntilCompleted: before commit");
+  self->progress->wait_for_end();
 }
+NSUInteger status(CommandBuffer* self, Sel) { return self->progress->get(); }
 Id error(CommandBuffer* self, Sel) { return id_of(self->error.get()); }
 double gpu_start_time(CommandBuffer* self, Sel) { return self->start_seconds; }
 double gpu_end_time(CommandBuffer* self, Sel) { return self->end_seconds; }
@@ -222,6 +229,20 @@ void Queue::die() {
   gpu = {};
 }
 
+void Progress::set(NSUInteger next) {
+  const std::scoped_lock lock(mutex_);
+  status_ = next;
+  changed_.notify_all();
+}
+NSUInteger Progress::get() const {
+  const std::scoped_lock lock(mutex_);
+  return status_;
+}
+void Progress::wait_for_end() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return status_ >= completed; });
+}
+
 CommandBuffer::CommandBuffer(Queue* on, bool holds_resources)
     : Instance(kCommandBuffer), queue(on), retains(holds_resources) {}
 void CommandBuffer::die() {
@@ -244,7 +265,7 @@ void CommandBuffer::take_resources(int step) {
   }
 }
 
-void CommandBuffer::run() {
+NSUInteger CommandBuffer::run() {
   const auto before_run = [] {
     const std::scoped_lock lock(books());
     return stand_in_metal()->before_run;
@@ -262,15 +283,8 @@ void CommandBuffer::run() {
   const std::scoped_lock lock(books());
   start_seconds = start;
   end_seconds = now_seconds();
-  status = ended_with ? failed : completed;
   error = std::move(ended_with);
-  changed.notify_all();
-}
-
-void CommandBuffer::wait() {
-  std::unique_lock lock(books());
-  if (status == not_enqueued) return breach("waitUntilCompleted: before commit");
-  changed.wait(lock, [this] { return status >= completed; });
+  return error ? failed : completed;
 }
 
 Encoder::Encoder(CommandBuffer* into, bool runs_concurrently)

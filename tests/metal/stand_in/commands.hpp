@@ -4,6 +4,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <memory>
+#include <mutex>
 #include <optional>
 
 #include "core/waiter.hpp"
@@ -40,12 +42,24 @@ struct Queue : Instance {
   std::unique_ptr<core::Waiter> worker;  // runs committed command buffers, in their order
 };
 
+/// How far a command buffer is, for those who wait. It is told when the queue has let go of all
+/// else, so that nothing of a device is left to the queue's thread once its work has ended.
+struct Progress {
+  void set(NSUInteger next);
+  [[nodiscard]] NSUInteger get() const;
+  void wait_for_end();
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  NSUInteger status_ = 0;
+};
+
 struct CommandBuffer : Instance {
   CommandBuffer(Queue* on, bool holds_resources);
   void die() override;
-  /// Runs what was recorded; on the queue's thread.
-  void run();
-  void wait();
+  /// Runs what was recorded, on the queue's thread; the status that it ends with.
+  NSUInteger run();
   /// Resources that the command buffer does not hold must live until it has ended.
   void take_resources(int step);
 
@@ -53,10 +67,9 @@ struct CommandBuffer : Instance {
   bool retains;
   std::vector<Pass> passes;
   bool encoding = false;
-  NSUInteger status = 0;
+  std::shared_ptr<Progress> progress = std::make_shared<Progress>();
   double start_seconds = 0, end_seconds = 0;
   Hold<Error> error;
-  std::condition_variable_any changed;
 };
 
 struct Encoder : Instance {

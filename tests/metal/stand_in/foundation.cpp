@@ -8,9 +8,28 @@ namespace norite::stand_in {
 
 namespace {
 
-Id init_with_bytes(String* self, Sel, const void* bytes, NSUInteger length, NSUInteger) {
+/// Near enough: what is above ASCII begins with a lead byte, and as many bytes follow as it says.
+bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const int more = lead < 0x80       ? 0
+                     : lead >> 5 == 6  ? 1
+                     : lead >> 4 == 14 ? 2
+                     : lead >> 3 == 30 ? 3
+                                       : -1;
+    if (more < 0) return false;
+    for (int k = 0; k < more; ++k) {
+      if (++i >= text.size() || static_cast<unsigned char>(text[i]) >> 6 != 2) return false;
+    }
+  }
+  return true;
+}
+
+Id init_with_bytes(String* self, Sel, const void* bytes, NSUInteger length, NSUInteger encoding) {
   self->text.assign(static_cast<const char*>(bytes), length);
-  return id_of(self);
+  if (encoding != metal::NSUTF8StringEncoding || is_utf8(self->text)) return id_of(self);
+  self->release();
+  return nullptr;
 }
 const char* utf8_string(String* self, Sel) { return self->text.c_str(); }
 

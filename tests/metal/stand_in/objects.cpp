@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 
 #include "metal/stand_in/exported.hpp"
 #include "metal/stand_in/settings.hpp"
@@ -29,20 +28,21 @@ struct ClassObject : Instance {
 
 Id alloc(ClassObject* self, Sel) { return id_of(self->of.make()); }
 
-std::map<std::string, std::unique_ptr<ClassObject>>& classes() {
-  static std::map<std::string, std::unique_ptr<ClassObject>> all;
+// The books stay open until the process is gone: a queue's thread may be the last to write to them.
+std::map<std::string, ClassObject*>& classes() {
+  static auto& all = *new std::map<std::string, ClassObject*>;
   return all;
 }
 
 /// How many objects of each class are alive.
 std::map<std::string, long>& census() {
-  static std::map<std::string, long> all;
+  static auto& all = *new std::map<std::string, long>;
   return all;
 }
 
 /// Shells of the dead, so that whoever still speaks to them is found out.
-std::vector<std::unique_ptr<Instance>>& graveyard() {
-  static std::vector<std::unique_ptr<Instance>> all;
+std::vector<Instance*>& graveyard() {
+  static auto& all = *new std::vector<Instance*>;
   return all;
 }
 
@@ -78,11 +78,12 @@ void Instance::release() {
     const std::scoped_lock lock(books());
     if (dead()) return breach("a dead " + info_->name() + " is released");
     if (--holds_ > 0) return;
-    --stand_in_metal()->live_objects;
-    --census()[info_->name()];
-    graveyard().emplace_back(this);
   }
   die();
+  const std::scoped_lock lock(books());
+  --stand_in_metal()->live_objects;
+  --census()[info_->name()];
+  graveyard().push_back(this);
 }
 
 Id autoreleased(Instance* instance) {
@@ -95,7 +96,7 @@ Id autoreleased(Instance* instance) {
 }
 
 std::recursive_mutex& books() {
-  static std::recursive_mutex mutex;
+  static auto& mutex = *new std::recursive_mutex;
   return mutex;
 }
 
@@ -118,7 +119,7 @@ std::string survivors() {
 }
 
 PublicClass::PublicClass(const ClassInfo& info, int since_system, const ClassInfo& methods) {
-  classes()[info.name()] = std::make_unique<ClassObject>(info, since_system, methods);
+  classes()[info.name()] = new ClassObject(info, since_system, methods);
 }
 
 }  // namespace norite::stand_in
@@ -134,7 +135,7 @@ intptr_t nothing() { return 0; }
 
 // Selectors are their own names.
 STAND_IN(Sel, sel_registerName, const char* name) {
-  static std::set<std::string> names;
+  static auto& names = *new std::set<std::string>;
   const std::scoped_lock lock(books());
   return reinterpret_cast<Sel>(const_cast<char*>(names.insert(name).first->c_str()));
 }
@@ -143,7 +144,7 @@ STAND_IN(Id, objc_getClass, const char* name) {
   const auto found = classes().find(name);
   if (found == classes().end()) return nullptr;
   if (found->second->since_system > stand_in_metal()->system_major) return nullptr;
-  return id_of(found->second.get());
+  return id_of(found->second);
 }
 STAND_IN(Id, objc_retain, Id object) {
   if (object != nullptr) from_id(object)->retain();
@@ -165,12 +166,12 @@ STAND_IN(void, objc_autoreleasePoolPop, void* pool) {
   for (Instance* object : objects) object->release();
 }
 // Classes and methods as the runtime shows them.
-STAND_IN(const ClassInfo*, object_getClass, Id object) { return &from_id(object)->info(); }
-STAND_IN(const Method*, class_getInstanceMethod, const ClassInfo* info, Sel selector) {
-  return info->find(reinterpret_cast<const char*>(selector));
+STAND_IN(const void*, object_getClass, Id object) { return &from_id(object)->info(); }
+STAND_IN(const void*, class_getInstanceMethod, const void* info, Sel selector) {
+  return static_cast<const ClassInfo*>(info)->find(reinterpret_cast<const char*>(selector));
 }
-STAND_IN(const char*, method_getTypeEncoding, const Method* method) {
-  return method->encoding.c_str();
+STAND_IN(const char*, method_getTypeEncoding, const void* method) {
+  return static_cast<const Method*>(method)->encoding.c_str();
 }
 
 /// Called by objc_msgSend: the function that answers.

@@ -40,7 +40,7 @@ const AtExit at_exit;
 }  // namespace
 
 __attribute__((visibility("default"))) StandInMetal* stand_in_metal() {
-  static StandInMetal settings = from_environment();
+  static auto& settings = *new StandInMetal(from_environment());
   return &settings;
 }
 
