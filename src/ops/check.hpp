@@ -18,6 +18,7 @@ inline const View kNotGiven;
 
 /// A view under the name its descriptor gives it.
 struct Named {
+  Named() : view(kNotGiven) {}
   Named(std::string_view its_name, const View& of) : name(its_name), view(of) {}
   Named(std::string_view, View&&) = delete;  // refers to it
 
@@ -28,7 +29,7 @@ struct Named {
 /// An output, and the inputs that it may be identical to.
 struct Output {
   Named operand;
-  std::array<std::string_view, 2> in_place = {};
+  std::array<std::string_view, 3> in_place = {};
 };
 
 /// The checks of one operation; the first one to fail ends it.

@@ -39,7 +39,7 @@ Result<void> encode_elementwise(Encoder& encoder, std::string_view operation,
     NORITE_TRY(check_operand(check, output, in0));
     if (!op.converts) NORITE_TRY(check.dtype(output, {in0.view.dtype()}));
   }
-  const std::vector<std::string_view> in_place = {in0.name, in1.name, in2.name};
+  const std::array in_place = {in0.name, in1.name, in2.name};
   NORITE_TRY(check.memory(encoder, {{out0, in_place}, {out1, in_place}}, {in0, in1, in2}));
 
   // The first output leads: rows follow its memory.
@@ -53,14 +53,14 @@ Result<void> encode_elementwise(Encoder& encoder, std::string_view operation,
                         params));
   params.function = op.function;
   params.scalar = op.scalar;
-  std::array<Argument, kElementwiseParams + 1> arguments;
+  std::vector<Argument> arguments(kElementwiseParams + 1);
   arguments[kElementwiseIn0] = in0.view;
   arguments[kElementwiseIn1] = in1.view;
   arguments[kElementwiseIn2] = in2.view;
   arguments[kElementwiseOut0] = out0.view;
   arguments[kElementwiseOut1] = out1.view;
   arguments[kElementwiseParams] = Argument::bytes(params);
-  return dispatch(encoder, operation, "elementwise", arguments,
+  return dispatch(encoder, operation, "elementwise", std::move(arguments),
                   [&] { return plan_elementwise(params, arguments); });
 }
 

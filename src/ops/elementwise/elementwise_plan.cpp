@@ -34,13 +34,13 @@ Plan plan_elementwise(const ElementwiseParams& params, std::span<const Argument>
   return {.kernel = "elementwise",
           .macros = {{"IN_TYPE", kernel_type(in)},
                      {"OUT_TYPE", kernel_type(out)},
-                     {"INPUTS", std::to_string(inputs)},
-                     {"OUTPUTS", second_output ? "2" : "1"},
+                     {"INPUTS", inputs},
+                     {"OUTPUTS", second_output ? 2 : 1},
                      {"CHAIN",
                       chain_text(static_cast<ElementwiseFunction>(params.function), second_output)},
                      {"ONE_ROW", flag(rows == 1)},
-                     {"WIDTH", std::to_string(width)},
-                     {"THREADS", std::to_string(kThreads)}},
+                     {"WIDTH", width},
+                     {"THREADS", kThreads}},
           .grid = groups_of(packs, kThreads, kThreads)};
 }
 

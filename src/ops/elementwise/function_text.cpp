@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <string>
+
 namespace norite::ops {
 
 FunctionText function_text(ElementwiseFunction function) noexcept {
@@ -49,11 +52,29 @@ FunctionText function_text(ElementwiseFunction function) noexcept {
   return {"in0"};
 }
 
-std::string chain_text(ElementwiseFunction function, bool second_output) {
+namespace {
+
+std::string make_chain_text(ElementwiseFunction function, bool second_output) {
   const auto [expression, outputs] = function_text(function);
   if (outputs == 1) return fmt::format("out0 = {};", expression);
   return fmt::format("const float2 both = {}; out0 = both.x;{}", expression,
                      second_output ? " out1 = both.y;" : "");
+}
+
+}  // namespace
+
+std::string_view chain_text(ElementwiseFunction function, bool second_output) {
+  constexpr size_t kFunctions = kElementwiseSoftcapBackward + 1;
+  static const auto texts = [] {
+    std::array<std::array<std::string, 2>, kFunctions> table;
+    for (size_t i = 0; i < kFunctions; ++i) {
+      for (const bool second : {false, true}) {
+        table[i][second ? 1 : 0] = make_chain_text(static_cast<ElementwiseFunction>(i), second);
+      }
+    }
+    return table;
+  }();
+  return texts[function][second_output ? 1 : 0];
 }
 
 }  // namespace norite::ops

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "elementwise/params.h"
@@ -17,7 +16,8 @@ struct FunctionText {
 
 FunctionText function_text(ElementwiseFunction function) noexcept;
 
-/// The statements that assign a function's results to out0 and, where it is wanted, out1.
-std::string chain_text(ElementwiseFunction function, bool second_output);
+/// The statements that assign a function's results to out0 and, where it is wanted, out1; they live
+/// as long as the program.
+std::string_view chain_text(ElementwiseFunction function, bool second_output);
 
 }  // namespace norite::ops
