@@ -6,7 +6,7 @@
 //
 // A group takes ROWS_PER_GROUP neighbouring rows, then rows that lie as many further on as all
 // groups together take, so that groups which run at the same time read neighbouring memory. It
-// keeps its sums of dw in registers from row to row, and with KEEP_WEIGHTS its weights. A row that fits one tile is read once, and the next one is
+// keeps its weights and its sums of dw in registers from row to row. A row that fits one tile is read once, and the next one is
 // requested before this one's threads wait for each other: 3 * dim elements a row, and 4 bytes * dim
 // for each partial. A longer row (LOOPED) is read twice and adds to its partial in memory, both
 // mostly in the cache.
@@ -70,7 +70,7 @@ void rms_norm_backward(
 
   Tile<X_TYPE> xs, dys, bypass, next_xs, next_dys;
   Tile<WEIGHT_TYPE> w;
-  if (HAS_WEIGHT && KEEP_WEIGHTS) w.load(weight, first, uint(params.dim));
+  if (HAS_WEIGHT && !LOOPED) w.load(weight, first, uint(params.dim));
   PackFloats dw[VECTORS_PER_THREAD];
   for (uint v = 0; v < VECTORS_PER_THREAD; ++v) dw[v] = splat<VECTOR_WIDTH>(0.0f);
 
@@ -109,7 +109,7 @@ void rms_norm_backward(
       } else if (HAS_DRESIDUAL) {
         bypass.load(dresidual_row, tile, row_dim);
       }
-      if (HAS_WEIGHT && !KEEP_WEIGHTS) w.load(weight, tile, row_dim);
+      if (HAS_WEIGHT && LOOPED) w.load(weight, tile, row_dim);
 #pragma unroll
       for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
         if (tile + v * PACK_STEP >= row_dim) break;

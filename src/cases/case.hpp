@@ -22,10 +22,11 @@ struct Work {
 };
 
 // Suites: where a case is used. A case may be in several; they are bits of one mask.
-inline constexpr unsigned kVerify = 1;  ///< small: every size and option
-inline constexpr unsigned kBench = 2;   ///< buffers beyond the caches, and a few within them
-inline constexpr unsigned kDemo = 4;    ///< shapes of real models
-inline constexpr unsigned kLarge = 8;   ///< more than 2^31 elements
+inline constexpr unsigned kVerify = 1;     ///< small: every size and option
+inline constexpr unsigned kBench = 2;      ///< buffers beyond the caches, and a few within them
+inline constexpr unsigned kDemo = 4;       ///< shapes of real models
+inline constexpr unsigned kLarge = 8;      ///< more than 2^31 elements
+inline constexpr unsigned kBenchGpu = 16;  ///< kBench for GPUs, which are faster and start slower
 
 /// Which bandwidth bounds an operation.
 enum class Roof : uint8_t { copy, read };

@@ -227,6 +227,7 @@ std::vector<Case> elementwise_cases() {
       const Shape beyond_cache = {rows_beyond_cache(dtype, 4096), 4096};
       add({.dtype = dtype, .out_dtype = dtype, .shape = beyond_cache}, kBench);
       add({.dtype = dtype, .out_dtype = dtype, .shape = {64, 4096}}, kBench);
+      add({.dtype = dtype, .out_dtype = dtype, .shape = {65536, 4096}}, kBenchGpu);
     }
     for (const DemoRow& demo : kDemoRows) {
       if (demo.op != operation.name || demo.option != operation.option) continue;

@@ -108,6 +108,10 @@ std::vector<Case> flash_attn_train_bwd_compute_d_cases() {
       cases.push_back(row({.dtype = dtype, .shape = {1, 16, queries, dim}}, kBench));
     }
     cases.push_back(row({.dtype = dtype, .shape = {1, 32, 64, 128}}, kBench));
+    for (const Shape& large :
+         {Shape{4, 32, 8192, 128}, Shape{2, 32, 32768, 64}, Shape{2, 16, 16384, 256}}) {
+      if (dtype != DType::f16) cases.push_back(row({.dtype = dtype, .shape = large}, kBenchGpu));
+    }
   }
   cases.push_back(row({.dtype = DType::bf16, .shape = {1, 32, 8192, 128}, .transposed = true},
                       kDemo, "Llama 3 8B, training"));

@@ -108,6 +108,7 @@ std::vector<Case> fused_head_norm_rope_cases() {
     for (const RopeSpec& spec : option_specs(dtype)) cases.push_back(row(spec, kVerify));
   }
   for (const RopeSpec& spec : rope_bench_specs()) cases.push_back(row(spec, kBench));
+  for (const RopeSpec& spec : rope_gpu_bench_specs()) cases.push_back(row(spec, kBenchGpu));
   for (Case& demo : demo_cases()) cases.push_back(std::move(demo));
   return cases;
 }

@@ -123,6 +123,7 @@ std::vector<Case> fused_head_norm_rope_backward_cases() {
     for (const RopeSpec& spec : option_specs(dtype)) cases.push_back(row(spec, kVerify));
   }
   for (const RopeSpec& spec : rope_bench_specs()) cases.push_back(row(spec, kBench));
+  for (const RopeSpec& spec : rope_gpu_bench_specs()) cases.push_back(row(spec, kBenchGpu));
 
   cases.push_back(
       row({.dtype = DType::bf16, .tokens = 8192, .heads = 32, .head_dim = 128, .theta = 1e6f},

@@ -60,7 +60,9 @@ std::vector<NormSpec> norm_verify_specs(Density density) {
   std::vector<NormSpec> specs;
   for (const DType dtype : kFloatDTypes) {
     for (const int64_t dim : dims) specs.push_back({.dtype = dtype, .shape = {3, dim}});
-    specs.push_back({.dtype = dtype, .shape = {2, 4099}});
+    for (const int64_t dim : {4099, 20001, 40000}) {
+      specs.push_back({.dtype = dtype, .shape = {2, dim}});
+    }
     for (const int64_t rows : {1, 2, 64, 257}) {
       if (dense || rows == 257) specs.push_back({.dtype = dtype, .shape = {rows, 128}});
     }
@@ -79,6 +81,32 @@ std::vector<NormSpec> norm_bench_specs() {
       specs.push_back({.dtype = dtype, .shape = {rows_beyond_cache(dtype, dim), dim}});
     }
     specs.push_back({.dtype = dtype, .shape = {64, 4096}});
+  }
+  return specs;
+}
+
+std::vector<Shape> gpu_bench_shapes(bool all) {
+  constexpr int64_t kElements = int64_t{1} << 28;
+  std::vector<Shape> shapes;
+  const auto add = [&](int64_t dim) { shapes.push_back({kElements / dim, dim}); };
+  if (!all) {
+    for (const int64_t dim : {4096, 8192}) add(dim);
+    return shapes;
+  }
+  for (int64_t dim = 256; dim <= 262144; dim *= 2) add(dim);
+  for (const int64_t dim : {2816, 3584, 5120, 12288, 100003}) add(dim);
+  for (const Shape& few : {Shape{1, 262144}, Shape{16, 65536}, Shape{1, 2048}, Shape{64, 4096}}) {
+    shapes.push_back(few);
+  }
+  return shapes;
+}
+
+std::vector<NormSpec> norm_gpu_bench_specs(bool all) {
+  std::vector<NormSpec> specs;
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const Shape& shape : gpu_bench_shapes(all)) {
+      specs.push_back({.dtype = dtype, .shape = shape});
+    }
   }
   return specs;
 }

@@ -68,6 +68,11 @@ enum class Density : uint8_t { sparse, dense };
 std::vector<NormSpec> norm_verify_specs(Density density);
 /// Rows of a model's width: buffers beyond every cache, and 64 rows within them.
 std::vector<NormSpec> norm_bench_specs();
+/// Shapes of kBenchGpu: 2^28 elements in rows of usual lengths; with `all`, of every length that
+/// may be a cliff, and rows that are few.
+std::vector<Shape> gpu_bench_shapes(bool all);
+/// f32 and bf16 in these shapes.
+std::vector<NormSpec> norm_gpu_bench_specs(bool all);
 
 /// How often a forward operation passes over a [rows, dim] operand, and flops for each element.
 struct Passes {

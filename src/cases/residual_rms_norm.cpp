@@ -78,6 +78,7 @@ std::vector<Case> residual_rms_norm_cases() {
     cases.push_back(row(spec, kVerify));
   }
   for (const NormSpec& spec : norm_bench_specs()) cases.push_back(row(spec, kBench));
+  for (const NormSpec& spec : norm_gpu_bench_specs(false)) cases.push_back(row(spec, kBenchGpu));
 
   cases.push_back(row({.dtype = DType::bf16, .shape = {8192, 4096}}, kDemo, "Qwen3 8B"));
   cases.push_back(row({.dtype = DType::f32, .shape = {4096, 4096}, .eps = 1e-5f}, kDemo,

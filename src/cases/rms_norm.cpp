@@ -47,6 +47,7 @@ std::vector<Case> rms_norm_cases() {
     cases.push_back(row(spec, kVerify));
   }
   for (const NormSpec& spec : norm_bench_specs()) cases.push_back(row(spec, kBench));
+  for (const NormSpec& spec : norm_gpu_bench_specs(true)) cases.push_back(row(spec, kBenchGpu));
   cases.push_back(large_case());
 
   const auto before_weight = ops::Rounding::before_weight;

@@ -246,7 +246,7 @@ std::vector<Case> rms_norm_backward_cases() {
     for (const int64_t dim : {1, 15, 16, 17, 31, 32, 33, 65, 257, 1023, 1025}) {
       cases.push_back(row({.dtype = dtype, .shape = {3, dim}}, kVerify));
     }
-    for (const int64_t dim : {2816, 4096, 4099}) {
+    for (const int64_t dim : {2816, 4096, 4099, 20001, 40000}) {
       cases.push_back(row({.dtype = dtype, .shape = {2, dim}}, kVerify));
     }
     for (const int64_t rows : {1, 2, 31, 32, 33, 64, 257, 1025}) {
@@ -258,6 +258,11 @@ std::vector<Case> rms_norm_backward_cases() {
       cases.push_back(row({.dtype = dtype, .shape = shape}, kBench));
     }
     cases.push_back(row({.dtype = dtype, .shape = {64, 4096}}, kBench));
+  }
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const Shape& shape : gpu_bench_shapes(true)) {
+      cases.push_back(row({.dtype = dtype, .shape = shape}, kBenchGpu));
+    }
   }
   cases.push_back(row({.dtype = DType::bf16, .shape = {8192, 4096}, .dresidual = true}, kDemo,
                       "Qwen3 8B, training"));

@@ -65,6 +65,7 @@ std::vector<Case> rms_norm_mul_cases() {
     cases.push_back(row({.dtype = dtype, .shape = {7, 65}, .repeat_scale = true}, kVerify));
   }
   for (const NormSpec& spec : norm_bench_specs()) cases.push_back(row(spec, kBench));
+  for (const NormSpec& spec : norm_gpu_bench_specs(false)) cases.push_back(row(spec, kBenchGpu));
 
   cases.push_back(row({.dtype = DType::bf16, .shape = {8192, 2560}, .weight = Weight::one_plus},
                       kDemo, "Gemma 3 4B"));

@@ -60,6 +60,7 @@ Case rope_case(std::string_view op, RopeMaker make, const RopeSpec& spec, Work w
 std::vector<RopeSpec> rotation_specs();
 /// 256 MiB and more of [tokens, heads, head_dim], and an in-cache one.
 std::vector<RopeSpec> rope_bench_specs();
+std::vector<RopeSpec> rope_gpu_bench_specs();
 /// Each of `reads` and `writes` counts a [tokens, heads, head_dim] operand; angles come on top.
 Work rope_work(const RopeSpec& spec, int64_t reads, int64_t writes, int64_t flops_each);
 

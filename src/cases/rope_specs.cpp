@@ -102,6 +102,24 @@ std::vector<RopeSpec> rope_bench_specs() {
   return specs;
 }
 
+std::vector<RopeSpec> rope_gpu_bench_specs() {
+  std::vector<RopeSpec> specs;
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const bool cached : {false, true}) {
+      for (RopeSpec spec : {RopeSpec{.tokens = 32768, .heads = 32, .head_dim = 128},
+                            RopeSpec{.tokens = 32768, .heads = 8, .head_dim = 128},
+                            RopeSpec{.tokens = 16384, .heads = 16, .head_dim = 256},
+                            RopeSpec{.tokens = 8192, .heads = 16, .head_dim = 512},
+                            RopeSpec{.tokens = 1, .heads = 32, .head_dim = 128}}) {
+        spec.dtype = dtype;
+        spec.cached = cached;
+        specs.push_back(spec);
+      }
+    }
+  }
+  return specs;
+}
+
 Work rope_work(const RopeSpec& spec, int64_t reads, int64_t writes, int64_t flops_each) {
   const int64_t count = spec.shape().count().value_or(0);
   const int64_t operand = count * size_of(spec.dtype);

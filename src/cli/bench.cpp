@@ -6,6 +6,8 @@
 #include "cli/text.hpp"
 #include "cli/verbs.hpp"
 
+#include "cases/timing.hpp"
+
 #include <fmt/format.h>
 
 namespace norite::cli {
@@ -27,8 +29,10 @@ struct BenchReport {
   std::vector<BenchResult> results = {};
 };
 
-Result<BenchReport> run(const std::vector<const Case*>& rows, const Options& options) {
+Result<BenchReport> run(const Options& options) {
   NORITE_TRY_ASSIGN(const Device device, open_device(options));
+  const unsigned suite = cases::runs_on_host(device) ? cases::kBench : cases::kBenchGpu;
+  NORITE_TRY_ASSIGN(const std::vector<const Case*> rows, select_cases(suite, options));
   Progress progress(rows.size() + 1, options.json);
   progress.next("copy and read bandwidth");
   NORITE_TRY_ASSIGN(cases::RoofProbe probe, cases::RoofProbe::make(device));
@@ -85,9 +89,7 @@ Json to_json(const BenchReport& report) {
 }  // namespace
 
 ExitCode bench(const Options& options) {
-  const auto rows = select_cases(cases::kBench, options);
-  if (!rows) return report(rows.error());
-  const auto result = run(*rows, options);
+  const auto result = run(options);
   if (!result) return report(result.error());
   if (options.json) {
     print_json(to_json(*result));

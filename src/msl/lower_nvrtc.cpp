@@ -109,8 +109,11 @@ void print_entry(const Module& module, const Kernel& kernel, const ConstantValue
   print_address(module, kernel, rewriter, printer);
   std::string bounds;
   if (definition.max_threads > 0) {
-    bounds = fmt::format("__launch_bounds__({}, {}) ", definition.max_threads,
-                         std::max(definition.cooperative, 1U));
+    // Where nothing is asked for, the compiler finds a better balance than with a 1.
+    bounds = definition.cooperative > 0
+                 ? fmt::format("__launch_bounds__({}, {}) ", definition.max_threads,
+                               definition.cooperative)
+                 : fmt::format("__launch_bounds__({}) ", definition.max_threads);
   }
   printer.insert(
       fmt::format("); extern \"C\" __global__ void {}norite_msl_entry({}) {{ "

@@ -2,6 +2,7 @@
 #include "ops/elementwise/elementwise_plan.hpp"
 
 #include "ops/elementwise/function_text.hpp"
+#include "ops/row_plan.hpp"
 #include "ops/rows.hpp"
 
 namespace norite::ops {
@@ -39,6 +40,7 @@ Plan plan_elementwise(const ElementwiseParams& params, std::span<const Argument>
                      {"CHAIN",
                       chain_text(static_cast<ElementwiseFunction>(params.function), second_output)},
                      {"ONE_ROW", flag(rows == 1)},
+                     {"ROW_DIMS", row_dims(params.rows)},
                      {"WIDTH", width},
                      {"THREADS", kThreads}},
           .grid = groups_of(packs, kThreads, kThreads)};

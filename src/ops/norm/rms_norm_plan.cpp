@@ -57,27 +57,23 @@ core::Macros macros_of(const RmsNormBackwardParams& params, std::span<const Argu
           {"ROW_DIMS", row_dims(params.rows)}};
 }
 
-/// Thirty-two elements a thread keep enough bytes in flight, if it holds nothing but x; half of
-/// them of f32 where other operands take registers as well. Longer rows of f32 are looped: their
-/// second reading finds them in the nearest cache.
+/// Thirty-two elements a thread keep enough bytes in flight; half of them of f32 with a residual,
+/// which takes registers as well. Longer rows of f32 are looped: their second reading finds them in
+/// the nearest cache.
 RowLimits rms_norm_limits(int64_t dim, int64_t width, std::span<const Argument> arguments) {
   constexpr int64_t kLongestTile = 8192;
-  const bool scaled = arguments[kRmsNormScale].bound();
-  const bool alone = !scaled && !arguments[kRmsNormResidual].bound();
-  const int64_t group = scaled ? 128 : 256;
+  const int64_t group = arguments[kRmsNormScale].bound() ? 128 : 256;
   if (width == 1) return {.vectors = 8, .group = group};
   if (width == 4 && dim > kLongestTile) return {.vectors = 4, .group = group, .threads = 512};
-  if (width == 4 && alone) return {.vectors = 8, .group = group};
+  if (width == 4 && !arguments[kRmsNormResidual].bound()) return {.vectors = 8, .group = group};
   return {.vectors = 4, .stretch = 6, .group = group};
 }
 
 /// A thread holds x and dy of two rows, the weights and dw, which is f32: sixteen elements of each
-/// are what it can keep in registers; thirty-two of 16 bits without the weights.
-RowLimits rms_norm_backward_limits(int64_t dim, int64_t width) {
-  constexpr int64_t kLongestWithWeights = 8192, kThreads = 512;
-  if (width == 1) return {.vectors = 8, .threads = kThreads};
-  if (width == 8 && dim > kLongestWithWeights) return {.vectors = 4, .threads = kThreads};
-  return {.vectors = 16 / width, .stretch = 16 / width + 1, .threads = kThreads};
+/// are what it can keep in registers.
+RowLimits rms_norm_backward_limits(int64_t width) {
+  if (width == 1) return {.vectors = 8, .threads = 512};
+  return {.vectors = 16 / width, .stretch = width == 4 ? 5 : 0, .threads = 512};
 }
 
 }  // namespace
@@ -97,23 +93,19 @@ Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> argume
 Plan plan_rms_norm_backward(const RmsNormBackwardParams& params,
                             std::span<const Argument> arguments) {
   const int64_t width = width_of(params, arguments);
-  const RowPlan rows = plan_rows(params.dim, width, rms_norm_backward_limits(params.dim, width));
+  const RowPlan rows = plan_rows(params.dim, width, rms_norm_backward_limits(width));
   const bool has_dw = arguments[kRmsNormBackwardDwPartial].bound();
-  const bool keeps_weights = !rows.looped && rows.vectors * width <= 24;
   Plan plan{.kernel = "rms_norm_backward",
             .macros = macros_of(params, arguments),
             .grid = groups_of(row_count(params.rows), has_dw ? params.rows_per_partial : rows.rows,
                               rows.rows * rows.threads),
             .columns = params.dim};
-  plan.macros.add({{"LOOPED", flag(rows.looped)}, {"KEEP_WEIGHTS", flag(keeps_weights)}});
+  plan.macros.add({{"LOOPED", flag(rows.looped)}});
   rows.add_to(plan.macros);
   return plan;
 }
 
 namespace {
-
-/// Rows of a width that one group still does well.
-int64_t longest_of_one_group(int64_t width) { return width == 1 ? 8192 : 16384; }
 
 LongPlan plan_long(std::string_view kernel, core::Macros macros, int64_t dim, RowPlan tile,
                    int64_t groups_per_unit) {
@@ -127,32 +119,35 @@ LongPlan plan_long(std::string_view kernel, core::Macros macros, int64_t dim, Ro
 
 }  // namespace
 
+// Up to here, a group does better with a row of its own.
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments) {
   const int64_t width = width_of(params, arguments);
-  if (params.dim <= longest_of_one_group(width)) return std::nullopt;
+  if (params.dim <= (width == 1 ? 8192 : 16384)) return std::nullopt;
   const bool alone = !arguments[kRmsNormScale].bound() && !arguments[kRmsNormResidual].bound();
-  const int64_t vectors = width == 1 ? 16 : 8;
+  const int64_t most = width == 1 ? 32 : 8;
   const RowPlan tile{.width = width,
-                     .vectors = alone ? vectors * (width == 1 ? 2 : 1) : vectors / 2,
+                     .vectors = alone ? most : most / 2,
                      .threads = 128,
                      .rows = 1,
                      .looped = false};
   return plan_long("rms_norm_long", macros_of(params, arguments), params.dim, tile, 4);
 }
 
+// Small groups are better balanced; of the longest rows too many would wait for each other.
 std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams& params,
                                                     std::span<const Argument> arguments) {
+  if (params.dim <= 8192) return std::nullopt;
   const int64_t width = width_of(params, arguments);
-  const int64_t longest = width == 4 ? 8192 : longest_of_one_group(width);
-  if (params.dim <= longest) return std::nullopt;
+  const int64_t threads = width == 1 ? 256 : params.dim <= 65536 ? 64 : 128;
   const RowPlan tile{.width = width,
                      .vectors = width == 1 ? 8 : 4,
-                     .threads = width == 1 ? 256 : 128,
+                     .threads = threads,
                      .rows = 1,
                      .looped = false};
+  const int64_t threads_per_unit = width == 1 ? 768 : width == 4 ? 512 : 384;
   return plan_long("rms_norm_backward_long", macros_of(params, arguments), params.dim, tile,
-                   width == 4 ? 4 : 3);
+                   threads_per_unit / threads);
 }
 
 Plan plan_sum_partials(const SumPartialsParams& params, std::span<const Argument> arguments) {
