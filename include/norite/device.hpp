@@ -68,6 +68,9 @@ class NORITE_API Device {
                                            const DeviceOptions& options = {});
   /// Every device that open() could give, the best first.
   [[nodiscard]] static std::vector<DeviceInfo> list();
+  /// The backends of this build, the best first, whether there is a device for them here or not.
+  /// No driver is started for this.
+  [[nodiscard]] static std::vector<std::string> backends();
   /// SIMD levels of the CPU backend that this machine can run, the best first.
   [[nodiscard]] static std::vector<std::string> cpu_targets();
 

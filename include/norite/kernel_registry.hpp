@@ -81,8 +81,12 @@ class NORITE_API KernelRegistry {
   [[nodiscard]] Pipeline native_pipeline(std::string_view name) const;
   /// Every registered name, sorted.
   [[nodiscard]] std::vector<std::string> names() const;
-  /// How many kernels and specialisations were given to the compiler so far.
+  /// Every kernel of text and specialisation that was asked for so far.
+  [[nodiscard]] std::vector<KernelId> requested() const;
+  /// How many those are.
   [[nodiscard]] int64_t compiled_count() const;
+  /// How many of them had to be compiled: the others were in the cache on disk.
+  [[nodiscard]] int64_t built_count() const;
 
  private:
   struct Impl;

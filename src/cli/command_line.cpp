@@ -83,15 +83,13 @@ Examples:
   norite bench --json --min-time 2 > bench.json)";
 
 std::string version_text() {
-  std::vector<std::string> backends;
-  for (const DeviceInfo& info : Device::list()) backends.push_back(info.backend);
 #if defined(__clang__)
   const std::string_view compiler = "clang " __clang_version__;
 #else
   const std::string_view compiler = "gcc " __VERSION__;
 #endif
   return fmt::format("norite {}\ncompiler: {}\nbackends: {}\nSIMD levels: {}", version(), compiler,
-                     fmt::join(backends, ", "), fmt::join(Device::cpu_targets(), ", "));
+                     fmt::join(Device::backends(), ", "), fmt::join(Device::cpu_targets(), ", "));
 }
 
 using Verb = ExitCode (*)(const Options&);

@@ -49,6 +49,11 @@ class Backend : public std::enable_shared_from_this<Backend> {
   [[nodiscard]] virtual Result<std::shared_ptr<const PipelineState>> compile(
       const KernelSource& source, const KernelId& id) = 0;
 
+  /// What the device's launches cannot take of a grid that is within its limits.
+  [[nodiscard]] virtual Result<void> check_grid(const Grid&) const { return {}; }
+  /// How many kernels were compiled, rather than found in the cache of earlier ones.
+  [[nodiscard]] virtual int64_t built_kernels() const noexcept { return 0; }
+
   /// Runs the list after everything submitted before, and completes `completion` in the end.
   [[nodiscard]] virtual Result<void> submit(CommandList list,
                                             std::shared_ptr<Completion> completion) = 0;

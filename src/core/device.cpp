@@ -123,6 +123,12 @@ std::vector<DeviceInfo> Device::list() {
   return devices;
 }
 
+std::vector<std::string> Device::backends() {
+  std::vector<std::string> names;
+  for (const core::BackendEntry& entry : core::backend_table()) names.emplace_back(entry.name);
+  return names;
+}
+
 // Other backends are not asked: that would start their drivers.
 std::vector<std::string> Device::cpu_targets() {
   for (const core::BackendEntry& entry : core::backend_table()) {

@@ -134,15 +134,19 @@ Result<void> check_arguments(std::string_view label, const Pipeline& pipeline,
 }
 
 Result<void> check_grid(std::string_view label, const Pipeline& pipeline, const Grid& grid,
-                        const DeviceLimits& limits) {
+                        const Backend& backend) {
   NORITE_TRY(check_extents(label, grid));
   const auto& rules = pipeline.state()->grid_rules();
   if (!rules) return {};
+  const DeviceLimits& limits = backend.info().limits;
   const int64_t own = rules->max_threads_per_group;
   const int64_t most =
       own > 0 && own < limits.max_threads_per_group ? own : limits.max_threads_per_group;
   NORITE_TRY(check_threads(label, grid, most));
-  return check_threadgroup_memory(label, *rules, grid, limits.max_group_memory_bytes);
+  NORITE_TRY(check_threadgroup_memory(label, *rules, grid, limits.max_group_memory_bytes));
+  const auto launches = backend.check_grid(grid);
+  if (!launches) return refuse(label, "{}", launches.error().message);
+  return {};
 }
 
 }  // namespace norite::core

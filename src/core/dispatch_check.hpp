@@ -16,8 +16,8 @@ namespace norite::core {
                                            std::span<const Argument> arguments,
                                            const Backend& backend);
 
-/// The grid against the kernel's own rules and the device's limits.
+/// The grid against the kernel's own rules, the device's limits and what it can launch.
 [[nodiscard]] Result<void> check_grid(std::string_view label, const Pipeline& pipeline,
-                                      const Grid& grid, const DeviceLimits& limits);
+                                      const Grid& grid, const Backend& backend);
 
 }  // namespace norite::core

@@ -82,7 +82,7 @@ Result<void> Encoder::dispatch_owned(const Pipeline& pipeline, std::vector<Argum
                             pipeline ? "belongs to another device" : "is empty"));
   }
   NORITE_TRY(core::check_arguments(label, pipeline, arguments, backend));
-  NORITE_TRY(core::check_grid(label, pipeline, grid, backend.info().limits));
+  NORITE_TRY(core::check_grid(label, pipeline, grid, backend));
 
   core::Accesses& accesses = impl_->accesses;
   find_accesses(pipeline, arguments, accesses);

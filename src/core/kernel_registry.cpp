@@ -148,6 +148,15 @@ std::vector<std::string> KernelRegistry::names() const {
   return result;
 }
 
+std::vector<KernelId> KernelRegistry::requested() const {
+  const std::scoped_lock lock(impl_->mutex);
+  std::vector<KernelId> result;
+  for (const auto& [id, compiled] : impl_->compiled) result.push_back(id);
+  return result;
+}
+
+int64_t KernelRegistry::built_count() const { return impl_->backend->built_kernels(); }
+
 int64_t KernelRegistry::compiled_count() const {
   const std::scoped_lock lock(impl_->mutex);
   return static_cast<int64_t>(impl_->compiled.size());

@@ -140,7 +140,9 @@ Result<ObjectCache> ObjectCache::open() {
 }
 
 ObjectCache::ObjectCache(ObjectCache&& other) noexcept
-    : folder_(std::move(other.folder_)), temporary_(std::exchange(other.temporary_, false)) {}
+    : folder_(std::move(other.folder_)),
+      temporary_(std::exchange(other.temporary_, false)),
+      built_(other.built_.load()) {}
 
 ObjectCache::~ObjectCache() {
   if (!temporary_) return;
@@ -168,6 +170,7 @@ Result<fs::path> ObjectCache::get(std::string_view key, std::string_view suffix,
   NORITE_TRY(write_file(new_sum, *hash));
   NORITE_TRY(move_into_place(new_object, object));
   NORITE_TRY(move_into_place(new_sum, sum));
+  ++built_;
   return object;
 }
 

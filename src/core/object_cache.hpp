@@ -2,6 +2,8 @@
 // Compiled kernels on disk, readable by their user alone.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -34,6 +36,8 @@ class ObjectCache {
   [[nodiscard]] Result<std::filesystem::path> get(std::string_view key, std::string_view suffix,
                                                   std::string_view text, const Build& build) const;
 
+  /// How many objects were made; the others were there already.
+  [[nodiscard]] int64_t built() const noexcept { return built_; }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
 
  private:
@@ -42,6 +46,7 @@ class ObjectCache {
 
   std::filesystem::path folder_;
   bool temporary_;
+  mutable std::atomic<int64_t> built_ = 0;
 };
 
 }  // namespace norite::core

@@ -56,7 +56,8 @@ TEST(Help, IsThereForEveryVerb) {
 TEST(Version, NamesCompilerBackendsAndSimdLevels) {
   const CommandResult result = run_norite("--version");
   EXPECT_EQ(result.exit_code, 0);
-  for (const char* text : {"norite ", "compiler: ", "backends: cpu", "SIMD levels: "}) {
+  for (const char* text :
+       {"norite ", "compiler: ", "backends: ", "cuda", "cpu, null", "SIMD levels: "}) {
     EXPECT_NE(result.out.find(text), std::string::npos) << text;
   }
 }

@@ -185,6 +185,27 @@ TEST_F(CudaBackendTest, grids_past_the_limits_of_cuda_are_folded) {
   expect_error(cuda::launch_shape({.threads = {1, 1, 65}}), Code::invalid_argument, {"65", "64"});
 }
 
+TEST_F(CudaBackendTest, groups_and_grids_that_cannot_be_launched_are_refused_when_recorded) {
+  const Device device = must(open());
+  const Pipeline pipeline = must(kernel(device, "nothing", "kernel void nothing() {}"));
+  Encoder encoder = device.encoder();
+  const auto expect_refused = [&](const Grid& grid, std::initializer_list<std::string_view> words) {
+    expect_error(encoder.dispatch(pipeline, {}, grid), Code::invalid_argument, words);
+  };
+  expect_refused({.threads = {1025, 1, 1}}, {"nothing", "1025 x 1 x 1", "1024"});
+  expect_refused({.threads = {1, 1025, 1}}, {"1 x 1025 x 1", "1024"});
+  expect_refused({.threads = {1, 1, 65}}, {"nothing", "65 threads a group in z", "64"});
+  expect_refused({.threads = {32, 32, 2}}, {"32 x 32 x 2", "1024"});
+  expect_refused({.threads = {INT64_MAX, 2, 1}}, {"1024"});
+  expect_refused({.groups = {int64_t{1} << 32, 1, 1}}, {"4294967295 threads in x"});
+  expect_refused({.groups = {1, int64_t{1} << 31, 1}, .threads = {1, 2, 1}}, {"threads in y"});
+  expect_refused({.groups = {UINT32_MAX, UINT32_MAX, UINT32_MAX}}, {"groups are too many"});
+  must(encoder.dispatch(pipeline, {}, {.groups = {1, 1, 65536}, .threads = {4, 4, 64}}));
+  must(encoder.dispatch(pipeline, {}, {.threads = {1, 1024, 1}}));
+  must(encoder.submit_and_wait());
+  EXPECT_EQ(stand_in().launches.size(), 2U);
+}
+
 TEST_F(CudaBackendTest, a_refused_kernel_comes_with_the_log) {
   const Device device = must(open());
   const auto refused =

@@ -120,6 +120,11 @@ class CpuBackend final : public core::Backend {
     return msl::compile_text(shared_from_this(), *cache, source, id, options_);
   }
 
+  [[nodiscard]] int64_t built_kernels() const noexcept override {
+    const std::scoped_lock lock(cache_mutex_);
+    return cache_ ? cache_->built() : 0;
+  }
+
   Result<void> submit(core::CommandList list,
                       std::shared_ptr<core::Completion> completion) override {
     // std::function wants a copyable job, so the list travels in a shared_ptr.
@@ -168,7 +173,7 @@ class CpuBackend final : public core::Backend {
   DeviceInfo info_;
   SimdLevel level_;
   DeviceOptions options_;
-  std::mutex cache_mutex_;
+  mutable std::mutex cache_mutex_;
   std::optional<core::ObjectCache> cache_;
   Executor executor_;
   Queue queue_;

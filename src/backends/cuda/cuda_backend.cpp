@@ -5,6 +5,7 @@
 
 #include "backends/cuda/compile.hpp"
 #include "backends/cuda/devices.hpp"
+#include "backends/cuda/launch.hpp"
 #include "backends/cuda/memory.hpp"
 #include "backends/cuda/queue.hpp"
 #include "backends/cuda/staging.hpp"
@@ -77,6 +78,11 @@ class CudaBackend final : public core::Backend {
     NORITE_TRY(context_->usable());
     return TextKernel::make(shared_from_this(), context_, compiler_, source, id);
   }
+
+  [[nodiscard]] Result<void> check_grid(const Grid& grid) const override {
+    return launch_shape(grid).map([](const LaunchShape&) {});
+  }
+  [[nodiscard]] int64_t built_kernels() const noexcept override { return compiler_->cache.built(); }
 
   Result<void> submit(core::CommandList list,
                       std::shared_ptr<core::Completion> completion) override {

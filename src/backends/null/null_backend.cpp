@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 
 #include "msl/parameters.hpp"
 #include "msl/source.hpp"
@@ -31,12 +31,8 @@ DeviceInfo describe() {
 
 class NullStorage final : public core::Storage {
  public:
-  NullStorage(std::shared_ptr<core::Backend> backend, int64_t bytes,
-              std::unique_ptr<std::byte[]> memory)
-      : Storage(std::move(backend), bytes, memory.get()), memory_(std::move(memory)) {}
-
- private:
-  std::unique_ptr<std::byte[]> memory_;
+  using Storage::Storage;
+  ~NullStorage() override { std::free(host_data()); }
 };
 
 class NullBackend final : public core::Backend {
@@ -46,10 +42,12 @@ class NullBackend final : public core::Backend {
   [[nodiscard]] const DeviceInfo& info() const noexcept override { return info_; }
 
   Result<std::shared_ptr<core::Storage>> allocate(int64_t bytes) override {
-    std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[static_cast<size_t>(bytes)]());
-    if (!memory)
+    // Of large zeroed memory, systems give only what is touched.
+    auto* const memory = static_cast<std::byte*>(std::calloc(1, static_cast<size_t>(bytes)));
+    if (memory == nullptr) {
       return fail(Code::out_of_memory, fmt::format("null: no memory for {} bytes", bytes));
-    return std::make_shared<NullStorage>(shared_from_this(), bytes, std::move(memory));
+    }
+    return std::make_shared<NullStorage>(shared_from_this(), bytes, memory);
   }
   Result<void> write(core::Storage& target, int64_t offset,
                      std::span<const std::byte> source) override {

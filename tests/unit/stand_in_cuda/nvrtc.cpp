@@ -2,6 +2,7 @@
 // Exports the functions of libnvrtc that the CUDA backend takes. It compiles nothing; text with the
 // word `refuse_this` is refused.
 #include <cstring>
+#include <mutex>
 #include <string_view>
 
 #include "backends/cuda/cuda_api.hpp"
@@ -55,6 +56,8 @@ STAND_IN(nvrtcDestroyProgram, nvrtcProgram* program) {
   return NVRTC_SUCCESS;
 }
 STAND_IN(nvrtcCompileProgram, nvrtcProgram program, int count, const char* const* options) {
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
   stand_in_cuda()->compiled.push_back(program->text);
   stand_in_cuda()->options.emplace_back(options, options + count);
   const bool refused = program->text.find("refuse_this") != std::string::npos;
