@@ -32,6 +32,7 @@ Result<void> expect_integers(std::string_view name, const Values& given, DType d
 
 Result<const Tensor*> Problem::input(std::string name, DType dtype, const Shape& shape,
                                      const Layout& layout, Values values, Role role) {
+  if (data_.fill == FillKind::none) return unwritten(std::move(name), dtype, shape, layout, role);
   const int64_t dim = shape.empty() ? 1 : shape.back();
   const int64_t count = layout.repeat_row ? dim : shape.count().value_or(0);
   if (const auto given = data_.inputs.find(name); given != data_.inputs.end()) {
@@ -51,12 +52,22 @@ Result<const Tensor*> Problem::input(std::string name, DType dtype, const Shape&
 
 Result<const Tensor*> Problem::output(std::string name, DType dtype, const Shape& shape,
                                       const Layout& layout) {
+  if (data_.fill == FillKind::none) {
+    return unwritten(std::move(name), dtype, shape, layout, Role::output);
+  }
   if (const auto given = data_.results.find(name); given != data_.results.end()) {
     NORITE_TRY(expect_count(given->second.label, given->second.values, shape.count().value_or(0)));
   }
   NORITE_TRY_ASSIGN(Tensor tensor,
                     Tensor::make(device_, std::move(name), dtype, shape, layout, {}));
   return &entries_.emplace_back(Entry{std::move(tensor), Role::output}).tensor;
+}
+
+Result<const Tensor*> Problem::unwritten(std::string name, DType dtype, const Shape& shape,
+                                         const Layout& layout, Role role) {
+  NORITE_TRY_ASSIGN(Tensor tensor,
+                    Tensor::allocate(device_, std::move(name), dtype, shape, layout));
+  return &entries_.emplace_back(Entry{std::move(tensor), role}).tensor;
 }
 
 Result<void> Problem::run() const {

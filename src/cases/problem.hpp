@@ -72,6 +72,9 @@ class Problem {
     Role role;
   };
 
+  Result<const Tensor*> unwritten(std::string name, DType dtype, const Shape& shape,
+                                  const Layout& layout, Role role);
+
   Device device_;
   Data data_;
   std::deque<Entry> entries_;  // pointers to its tensors stay valid

@@ -142,14 +142,20 @@ std::optional<std::string> Snapshot::damage() const {
   return std::nullopt;
 }
 
-Result<Tensor> Tensor::make(const Device& device, std::string name, DType dtype, const Shape& shape,
-                            const Layout& layout, const Values& values) {
+Result<Tensor> Tensor::allocate(const Device& device, std::string name, DType dtype,
+                                const Shape& shape, const Layout& layout) {
   Tensor tensor;
   tensor.name_ = std::move(name);
   const Strides strides = strides_for(shape, layout);
   const int64_t bytes = span_bytes(shape, strides, dtype) + 2 * kGuardBytes;
   NORITE_TRY_ASSIGN(tensor.buffer_, device.empty(DType::u8, {bytes}));
   NORITE_TRY_ASSIGN(tensor.view_, View::make(tensor.buffer_, dtype, shape, strides, kGuardBytes));
+  return tensor;
+}
+
+Result<Tensor> Tensor::make(const Device& device, std::string name, DType dtype, const Shape& shape,
+                            const Layout& layout, const Values& values) {
+  NORITE_TRY_ASSIGN(Tensor tensor, allocate(device, std::move(name), dtype, shape, layout));
   tensor.pattern_ = encode(dtype, values);
   tensor.period_ = static_cast<int64_t>(values.size());
   NORITE_TRY(tensor.reset());
@@ -162,6 +168,7 @@ int64_t Tensor::row_count() const { return rows_of(view_); }
 
 Values Tensor::row(int64_t index) const {
   Values values(static_cast<size_t>(row_length()));
+  if (pattern_.empty()) return values;
   int64_t at = index * row_length() % period_;
   for (double& value : values) {
     value = decode(view_.dtype(), &pattern_[static_cast<size_t>(at * size_of(view_.dtype()))]);
@@ -171,6 +178,7 @@ Values Tensor::row(int64_t index) const {
 }
 
 double Tensor::at(int64_t index) const {
+  if (pattern_.empty()) return 0;
   const int64_t offset = index % period_ * size_of(view_.dtype());
   return decode(view_.dtype(), &pattern_[static_cast<size_t>(offset)]);
 }

@@ -55,6 +55,10 @@ class Tensor {
   static Result<Tensor> make(const Device& device, std::string name, DType dtype,
                              const Shape& shape, const Layout& layout, const Values& values);
 
+  /// The same with nothing written to it: zeros, and no guards.
+  static Result<Tensor> allocate(const Device& device, std::string name, DType dtype,
+                                 const Shape& shape, const Layout& layout);
+
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const View& view() const { return view_; }
   /// Length of the last axis, and how many such rows there are.

@@ -19,6 +19,7 @@ enum class FillKind : uint8_t {
   /// Rows of activations take turns: ordinary, one NaN, one +inf, one −inf, subnormals, −0, huge,
   /// mixed scales.
   special,
+  none,  ///< tensors are not written at all: for recording without running
 };
 
 /// The same values for the same seed on every machine.

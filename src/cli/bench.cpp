@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "cli/compile_kernels.hpp"
 #include "cli/json_output.hpp"
 #include "cli/measure.hpp"
 #include "cli/selection.hpp"
@@ -33,6 +34,7 @@ Result<BenchReport> run(const Options& options) {
   NORITE_TRY_ASSIGN(const Device device, open_device(options));
   const unsigned suite = cases::runs_on_host(device) ? cases::kBench : cases::kBenchGpu;
   NORITE_TRY_ASSIGN(const std::vector<const Case*> rows, select_cases(suite, options));
+  compile_kernels(device, rows, options.json);
   Progress progress(rows.size() + 1, options.json);
   progress.next("copy and read bandwidth");
   NORITE_TRY_ASSIGN(cases::RoofProbe probe, cases::RoofProbe::make(device));

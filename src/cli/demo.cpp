@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "cli/compile_kernels.hpp"
 #include "cli/json_output.hpp"
 #include "cli/measure.hpp"
 #include "cli/selection.hpp"
@@ -50,6 +51,7 @@ Result<DemoResult> run_case(const Case& row, const Device& device, Meter& meter)
 
 Result<DemoReport> run(const Device& device, const std::vector<const Case*>& rows,
                        const Options& options) {
+  compile_kernels(device, rows, options.json);
   Progress progress(rows.size() + 1, options.json);
   progress.next("copy and read bandwidth");
   NORITE_TRY_ASSIGN(cases::RoofProbe probe, cases::RoofProbe::make(device));

@@ -9,7 +9,6 @@
 namespace norite::cli {
 namespace {
 
-constexpr std::string_view kEraseLine = "\r\033[K";
 constexpr size_t kMaxProgressWidth = 60;
 /// Drawing more often than an eye can follow would only slow the work down.
 constexpr auto kRedrawInterval = std::chrono::milliseconds(50);
@@ -20,11 +19,6 @@ bool is_set(const char* variable) {
 }
 
 /// A terminal that understands escape codes.
-bool is_terminal(std::FILE* stream) {
-  const char* kind = std::getenv("TERM");
-  return isatty(fileno(stream)) != 0 && kind != nullptr && std::string_view(kind) != "dumb";
-}
-
 const char* escape_code(Tone tone) {
   switch (tone) {
     case Tone::plain:
@@ -42,6 +36,11 @@ const char* escape_code(Tone tone) {
 }
 
 }  // namespace
+
+bool is_terminal(std::FILE* stream) {
+  const char* kind = std::getenv("TERM");
+  return isatty(fileno(stream)) != 0 && kind != nullptr && std::string_view(kind) != "dumb";
+}
 
 bool has_colour(std::FILE* stream) { return is_terminal(stream) && !is_set("NO_COLOR"); }
 

@@ -11,6 +11,10 @@ namespace norite::cli {
 
 enum class Tone : unsigned char { plain, strong, faint, good, bad };
 
+bool is_terminal(std::FILE* stream);
+/// Written to a terminal, it empties the line that the cursor is in.
+inline constexpr std::string_view kEraseLine = "\r\033[K";
+
 /// Whether the stream is a terminal that shows colours, and NO_COLOR is not set.
 bool has_colour(std::FILE* stream);
 /// The text with escape codes around it where the stream shows colours, else the text alone.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cases/reference.hpp"
+#include "cli/compile_kernels.hpp"
 #include "cli/json_output.hpp"
 #include "cli/selection.hpp"
 #include "cli/table.hpp"
@@ -107,6 +108,7 @@ Result<std::vector<Case>> load_reference(const Options& options) {
 Result<VerifyReport> run(const std::vector<const Case*>& rows, const Options& options) {
   NORITE_TRY_ASSIGN(const Device device, open_device(options));
   VerifyReport report{.device = device.info()};
+  compile_kernels(device, rows, options.json);
   Progress progress(rows.size(), options.json);
   for (const Case* row : rows) {
     progress.next(row->name);
