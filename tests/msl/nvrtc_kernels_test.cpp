@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Every built-in kernel, with every value of every macro that the case table dispatches it with,
+// compiled by NVRTC for the GPUs that there are, where an NVRTC is installed. It needs no GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <climits>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <tuple>
+
+#include "backends/cuda/nvrtc.hpp"
+#include "cases/case.hpp"
+#include "core/kernel_files.hpp"
+#include "core/pipeline.hpp"
+#include "msl/lower_nvrtc.hpp"
+#include "msl/parameters.hpp"
+#include "msl/source.hpp"
+#include "support.hpp"
+
+namespace norite {
+namespace {
+
+using test::must;
+
+/// The forms that the cases ask for: recorded where nothing is compiled.
+std::vector<KernelId> planned_forms() {
+  const Device device = must(Device::open("null", {.builtins = BuiltinForm::text}));
+  for (const cases::Case* one : cases::select(cases::kVerify | cases::kDemo, "")) {
+    const auto problem = must(one->prepare(device, cases::FillKind::none));
+    Encoder encoder = device.encoder();
+    must(problem->encode(encoder));
+  }
+  return device.registry().requested();
+}
+
+core::KernelSource source_of(const std::string& kernel) {
+  for (const core::EmbeddedFile& file : core::kernel_files()) {
+    if (!file.path.ends_with("/" + kernel + ".metal")) continue;
+    return {kernel, KernelText(std::string(file.text), std::string(file.path)), true};
+  }
+  throw std::runtime_error("no file of " + kernel);
+}
+
+std::string lowered(const KernelId& id) {
+  const auto module = must(msl::parse(msl::source_of(source_of(id.name)), id.specialisation));
+  const auto* const entry = must(msl::find_kernel(module, id.name));
+  return must(msl::lower_for_nvrtc(module, *entry, {}, msl::References::by_value));
+}
+
+std::string describe(const KernelId& id) {
+  std::string text = id.name;
+  for (const auto& [name, value] : id.specialisation) text += " " + name + "=" + value;
+  return text;
+}
+
+struct Form {
+  std::string name, text;
+};
+
+/// A few forms in which every value of every macro occurs.
+std::vector<Form> covering_forms() {
+  std::set<std::tuple<std::string, std::string, std::string>> seen;
+  std::vector<Form> forms;
+  for (const KernelId& id : planned_forms()) {
+    bool brings_more = false;
+    for (const auto& [macro, value] : id.specialisation) {
+      brings_more |= seen.insert({id.name, macro, value}).second;
+    }
+    if (brings_more) forms.push_back({describe(id), lowered(id)});
+  }
+  return forms;
+}
+
+class NvrtcKernels : public testing::TestWithParam<int> {};
+
+TEST_P(NvrtcKernels, Compile) {
+  const auto nvrtc = cuda::load_nvrtc(INT_MAX);
+  if (!nvrtc) GTEST_SKIP() << nvrtc.error().message;
+  const int capability = GetParam();
+  const auto& known = (*nvrtc)->architectures;
+  if (std::find(known.begin(), known.end(), capability) == known.end()) {
+    GTEST_SKIP() << (*nvrtc)->path << " does not know sm_" << capability;
+  }
+  std::vector<std::string> options = (*nvrtc)->architecture_options(capability);
+  for (const std::string_view option : msl::nvrtc_options()) options.emplace_back(option);
+
+  static const std::vector<Form> forms = covering_forms();
+  ASSERT_FALSE(forms.empty());
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  const auto work = [&] {
+    for (size_t i = next++; i < forms.size(); i = next++) {
+      const auto image = (*nvrtc)->compile(forms[i].text, options);
+      const std::scoped_lock lock(mutex);
+      EXPECT_TRUE(image && !image->empty())
+          << forms[i].name << "\n"
+          << (image ? "" : image.error().message + "\n" + image.error().log);
+    }
+  };
+  std::vector<std::thread> threads(std::max(1U, std::thread::hardware_concurrency()));
+  for (std::thread& thread : threads) thread = std::thread(work);
+  for (std::thread& thread : threads) thread.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(sm, NvrtcKernels, testing::Values(75, 80, 90, 100),
+                         testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace norite
