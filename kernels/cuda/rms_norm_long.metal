@@ -4,8 +4,8 @@
 // tiles of all rows in order, one tile each at a time. A group publishes its tile's sum of squares,
 // loads and sums its next tile while the others publish theirs, and only then writes the first one:
 // a row crosses the memory bus once, no group stands still, and a single row has as many groups as
-// tiles. On an H200 rows of 32768 to 262144 columns reach 0.88 to 0.94 of the copy bandwidth; one
-// group a row, which reads it twice, reaches 0.62 to 0.85.
+// tiles. On an H200 rows of 32768 to 262144 columns reach 0.88 to 0.93 of the copy bandwidth; one
+// group a row, which reads it twice, reached 0.72 (f32, 65536 columns) and 0.63 (262144).
 
 #include "common/row_index.h"
 #include "common/row_sum.h"

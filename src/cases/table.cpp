@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
+#include <map>
 #include <set>
 
 namespace norite::cases {
@@ -22,12 +22,20 @@ constexpr std::vector<Case> (*kOperations[])() = {
     elementwise_cases,
 };
 
+/// A case that several suites ask for is one case of all of them. Two of one suite are a mistake,
+/// and stay two.
 std::vector<Case> join() {
   std::vector<Case> all;
+  std::map<std::string, size_t> places;
   for (const auto cases_of : kOperations) {
-    std::vector<Case> cases = cases_of();
-    all.insert(all.end(), std::make_move_iterator(cases.begin()),
-               std::make_move_iterator(cases.end()));
+    for (Case& one : cases_of()) {
+      const auto [place, is_new] = places.emplace(one.name, all.size());
+      if (!is_new && (all[place->second].suites & one.suites) == 0) {
+        all[place->second].suites |= one.suites;
+      } else {
+        all.push_back(std::move(one));
+      }
+    }
   }
   return all;
 }

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using cpu::msl::compile;
 using core::ObjectCache;
+using cpu::msl::compile;
 using msl::Toolchain;
 using test::expect_error;
 using test::must;

@@ -50,11 +50,11 @@ struct Mutant {
   std::string text;
 };
 
-/// Each kernel once for each barrier in its text, headers included, without that barrier.
+/// Each portable kernel once for each barrier in its text, headers included, without that barrier.
 std::vector<Mutant> mutants() {
   std::vector<Mutant> result;
   for (const core::EmbeddedFile& file : core::kernel_files()) {
-    if (!file.path.ends_with(".metal")) continue;
+    if (!file.path.ends_with(".metal") || file.path.starts_with("cuda/")) continue;
     std::set<std::string> seen;
     const std::string text = flattened(file.path, seen);
     const size_t slash = file.path.rfind('/') + 1;

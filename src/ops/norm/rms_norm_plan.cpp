@@ -58,13 +58,12 @@ core::Macros macros_of(const RmsNormBackwardParams& params, std::span<const Argu
 }
 
 /// Thirty-two elements a thread keep enough bytes in flight; half of them of f32 with a residual,
-/// which takes registers as well. Longer rows of f32 are looped: their second reading finds them in
-/// the nearest cache.
+/// which takes registers as well. Rows of more than 32 KiB are looped: their second reading finds
+/// them in the nearest cache.
 RowLimits rms_norm_limits(int64_t dim, int64_t width, std::span<const Argument> arguments) {
-  constexpr int64_t kLongestTile = 8192;
   const int64_t group = arguments[kRmsNormScale].bound() ? 128 : 256;
   if (width == 1) return {.vectors = 8, .group = group};
-  if (width == 4 && dim > kLongestTile) return {.vectors = 4, .group = group, .threads = 512};
+  if (dim > 2048 * width) return {.vectors = 4, .group = group, .threads = 512};
   if (width == 4 && !arguments[kRmsNormResidual].bound()) return {.vectors = 8, .group = group};
   return {.vectors = 4, .stretch = 6, .group = group};
 }
@@ -123,7 +122,7 @@ LongPlan plan_long(std::string_view kernel, core::Macros macros, int64_t dim, Ro
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments) {
   const int64_t width = width_of(params, arguments);
-  if (params.dim <= (width == 1 ? 8192 : 16384)) return std::nullopt;
+  if (params.dim <= (width == 1 ? 8192 : 4096 * width)) return std::nullopt;
   const bool alone = !arguments[kRmsNormScale].bound() && !arguments[kRmsNormResidual].bound();
   const int64_t most = width == 1 ? 32 : 8;
   const RowPlan tile{.width = width,

@@ -11,6 +11,7 @@ namespace norite::ops {
 
 namespace {
 
+/// Of a group; the backward pass, which holds twice as much, takes half of them.
 constexpr int64_t kThreads = 128;
 /// Angles that a table may hold, 16 bytes each with its double, and better does not pass.
 constexpr int64_t kMaxTableSize = 1024, kGoodTableSize = 512;
@@ -41,7 +42,8 @@ struct HeadPlan {
 
 /// A lane holds both packs of a slot. One slot is enough up to 32 lanes; lone elements take all
 /// lanes, and slots by powers of two, so that there are few forms of the kernel.
-HeadPlan plan_heads(int64_t heads, int64_t head_dim, int64_t rotating, int64_t width) {
+HeadPlan plan_heads(int64_t heads, int64_t head_dim, int64_t rotating, int64_t width,
+                    int64_t threads) {
   const auto packs = static_cast<uint64_t>(std::max<int64_t>(1, head_dim / 2 / width));
   const auto filled = static_cast<int64_t>(std::bit_ceil(packs));
   HeadPlan plan = {};
@@ -50,14 +52,14 @@ HeadPlan plan_heads(int64_t heads, int64_t head_dim, int64_t rotating, int64_t w
   plan.slots = std::max<int64_t>(1, filled / plan.lanes);
   plan.whole = 2 * plan.lanes * plan.slots * width == head_dim;
   plan.all_rotate = 2 * rotating == head_dim;
-  plan.teams = 2 * kThreads / plan.lanes;
+  plan.teams = 2 * threads / plan.lanes;
   do {
     plan.teams /= 2;
     plan.head_step = std::gcd(plan.teams, heads);
     plan.tokens = plan.token_step();
   } while (plan.teams > 1 && plan.tokens * plan.pairs() > kMaxTableSize);
   // Enough angles for all threads to find some, and enough heads between two barriers.
-  constexpr int64_t kRounds = 4;
+  constexpr int64_t kRounds = 2;
   while (
       2 * plan.tokens * plan.pairs() <= kGoodTableSize &&
       (plan.tokens * plan.pairs() < plan.threads() || plan.tokens * heads < kRounds * plan.teams)) {
@@ -91,7 +93,7 @@ Plan plan_head_norm_rope(const HeadNormRopeParams& params, std::span<const Argum
                        heads_aligned(copy, params.copy, copy_bytes);
   const HeadPlan heads =
       plan_heads(params.heads, params.head_dim, params.half_rope_dim,
-                 pair_width(params.head_dim, params.half_rope_dim, dtype, aligned));
+                 pair_width(params.head_dim, params.half_rope_dim, dtype, aligned), kThreads);
 
   // Where there are plenty of tokens, a group takes some twice and finds its frequencies once. No
   // sum runs over heads, so this changes no bits.
@@ -123,9 +125,9 @@ Plan plan_head_norm_rope_backward(const HeadNormRopeBackwardParams& params,
   const bool aligned = heads_aligned(x, params.x) && is_aligned(weight, {}) &&
                        heads_aligned(arguments[kHeadNormRopeBackwardDy], params.dy) &&
                        heads_aligned(arguments[kHeadNormRopeBackwardDx], params.dx);
-  const HeadPlan heads =
-      plan_heads(params.heads, params.head_dim, params.half_rope_dim,
-                 pair_width(params.head_dim, params.half_rope_dim, x.view().dtype(), aligned));
+  const HeadPlan heads = plan_heads(
+      params.heads, params.head_dim, params.half_rope_dim,
+      pair_width(params.head_dim, params.half_rope_dim, x.view().dtype(), aligned), kThreads / 2);
 
   Plan plan{
       .kernel = "fused_head_norm_rope_backward",
