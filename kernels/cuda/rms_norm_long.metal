@@ -77,7 +77,9 @@ void rms_norm_long(
     const RowIndex row = row_index(params.rows, at.row);
     const RowIndex row_behind = row_index(params.rows, behind.row);
     if (exists) s.load(x + row_offset(row, params.x), first, dim);
-    if (exists && HAS_RESIDUAL) addend.load(residual + row_offset(row, params.residual), first, dim);
+    if (exists && HAS_RESIDUAL) {
+      addend.load(residual + row_offset(row, params.residual), first, dim);
+    }
     if (waiting && HAS_WEIGHT) w.load(weight, first_behind, dim);
     if (waiting && HAS_SCALE) {
       factor.load(scale + row_offset(row_behind, params.scale), first_behind, dim);

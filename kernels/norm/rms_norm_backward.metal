@@ -6,10 +6,10 @@
 //
 // A group takes ROWS_PER_GROUP neighbouring rows, then rows that lie as many further on as all
 // groups together take, so that groups which run at the same time read neighbouring memory. It
-// keeps its weights and its sums of dw in registers from row to row. A row that fits one tile is read once, and the next one is
-// requested before this one's threads wait for each other: 3 * dim elements a row, and 4 bytes * dim
-// for each partial. A longer row (LOOPED) is read twice and adds to its partial in memory, both
-// mostly in the cache.
+// keeps its weights and its sums of dw in registers from row to row. A row that fits one tile is
+// read once, and the next one is requested before this one's threads wait for each other:
+// 3 * dim elements a row, and 4 bytes * dim for each partial. A longer row (LOOPED) is read twice
+// and adds to its partial in memory, both mostly in the cache.
 
 #include "common/row_index.h"
 #include "common/row_sum.h"

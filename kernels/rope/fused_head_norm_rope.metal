@@ -126,7 +126,8 @@ void fused_head_norm_rope(
         if (HAS_WEIGHT) values = multiply(values, w[slot].weights());
         if (places[slot].rotates) {
           const uint angle = token_angles + places[slot].pair;
-          values = rotate(values, load_shared(table + angle), load_shared(table + TABLE_SIZE + angle));
+          values = rotate(values, load_shared(table + angle),
+                          load_shared(table + TABLE_SIZE + angle));
         }
         if (HAS_COPY) store_pairs(values, copy + copy_at.at, places[slot]);
         store_pairs(values, y + y_at.at, places[slot]);
