@@ -25,7 +25,8 @@ struct OpenObjects {
 };
 
 OpenObjects& open_objects() {
-  static OpenObjects objects;
+  // Never destroyed: a device that the program keeps until its end closes its kernels after that.
+  static OpenObjects& objects = *new OpenObjects;
   return objects;
 }
 
