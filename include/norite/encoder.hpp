@@ -15,7 +15,8 @@ class Device;
 
 namespace core {
 class DeviceState;
-}
+class Recording;
+}  // namespace core
 
 struct EncoderOptions {
   /// Measure each dispatch; read the result with timings() after the wait.
@@ -58,6 +59,10 @@ class NORITE_API Encoder {
                                             std::vector<Argument>&& arguments,
                                             const Grid& grid = {}, std::string_view label = {});
 
+  /// Everything recorded so far ends before anything recorded from here on begins, whatever it
+  /// touches: for effects that views do not show.
+  [[nodiscard]] Result<void> fence();
+
   /// Hands the dispatches to the device. Work of earlier submits on the device comes first.
   [[nodiscard]] Result<Event> submit();
   /// Waits for the submitted work.
@@ -70,6 +75,7 @@ class NORITE_API Encoder {
   [[nodiscard]] Device device() const;
 
  private:
+  friend class core::Recording;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -62,6 +62,10 @@ class Backend : public std::enable_shared_from_this<Backend> {
     if (auto submitted = submit(std::move(list), completion); !submitted) return submitted;
     return completion->wait();
   }
+  /// submit_and_wait of a list that stays, to be run again.
+  virtual Result<void> replay(const CommandList& list) {
+    return submit_and_wait(list, std::make_shared<Completion>());
+  }
   /// Returns when everything submitted has ended.
   virtual void wait_idle() = 0;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/builtin_kernels.hpp"
 
+#include <algorithm>
+
 namespace norite::core {
 
 namespace {
@@ -38,6 +40,12 @@ std::span<const BuiltinKernel> builtin_kernels() {
       {"flash_attn_train_bwd_compute_d", {in("o"), in("d_o"), out("d"), constants()}},
   };
   return kernels;
+}
+
+bool is_builtin(std::string_view kernel) noexcept {
+  const auto kernels = builtin_kernels();
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [&](const BuiltinKernel& one) { return one.name == kernel; });
 }
 
 }  // namespace norite::core

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "norite/native_kernel.hpp"
@@ -17,5 +18,8 @@ struct BuiltinKernel {
 };
 
 std::span<const BuiltinKernel> builtin_kernels();
+/// Such a kernel writes all of its outputs' views, does nothing else, and takes time as its bytes
+/// do.
+bool is_builtin(std::string_view kernel) noexcept;
 
 }  // namespace norite::core

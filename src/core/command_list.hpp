@@ -17,6 +17,8 @@ struct Command {
   Grid grid;
   /// Everything before must have ended. Commands between two barriers are independent.
   bool barrier_before = false;
+  bool fence_before = false;  // the barrier is one that the user asked for
+  int64_t bytes = 0;          // that its views read and write
 };
 
 struct CommandList {

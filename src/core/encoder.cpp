@@ -6,6 +6,7 @@
 #include "core/device_state.hpp"
 #include "core/dispatch_check.hpp"
 #include "core/hazards.hpp"
+#include "core/recording.hpp"
 #include "norite/device.hpp"
 
 namespace norite {
@@ -13,6 +14,7 @@ namespace norite {
 struct Encoder::Impl {
   [[nodiscard]] Result<void> check_recording(std::string_view label) const {
     NORITE_TRY(device->check_open(label));
+    if (capture) NORITE_TRY(capture->check(label));
     if (completion == nullptr) return {};
     return fail(Code::failed_precondition,
                 fmt::format("{}: the encoder was submitted already; take a new one", label));
@@ -22,6 +24,10 @@ struct Encoder::Impl {
                                                    std::shared_ptr<core::Completion>);
   Result<void> hand_over(std::string_view label, HandOver how) {
     NORITE_TRY(check_recording(label));
+    if (capture) {
+      return fail(Code::failed_precondition,
+                  fmt::format("{}: the encoder captures a graph, which runs by its replay", label));
+    }
     completion = std::make_shared<core::Completion>();
     ++counters.submits;
     auto result = (device->backend().*how)(std::move(list), completion);
@@ -34,26 +40,11 @@ struct Encoder::Impl {
   core::CommandList list;
   core::HazardTracker hazards;
   core::Accesses accesses;  // of the dispatch that is being recorded; keeps its memory for the next
+  bool fenced = false;      // before what comes next
+  std::shared_ptr<core::CaptureSession> capture;  // none: it records to be submitted
   EncoderCounters counters;
   std::shared_ptr<core::Completion> completion;  // set by submit
 };
-
-namespace {
-
-void find_accesses(const Pipeline& pipeline, std::span<const Argument> arguments,
-                   core::Accesses& accesses) {
-  accesses.reads.clear();
-  accesses.writes.clear();
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!arguments[i].view()) continue;
-    const Access access = pipeline.parameters()[i].access;
-    const core::Footprint footprint = core::footprint(arguments[i].view());
-    if (access != Access::write) accesses.reads.push_back(footprint);
-    if (access != Access::read) accesses.writes.push_back(footprint);
-  }
-}
-
-}  // namespace
 
 Encoder::Encoder(std::shared_ptr<core::DeviceState> device, const EncoderOptions& options)
     : impl_(std::make_unique<Impl>()) {
@@ -85,16 +76,32 @@ Result<void> Encoder::dispatch_owned(const Pipeline& pipeline, std::vector<Argum
   NORITE_TRY(core::check_grid(label, pipeline, grid, backend));
 
   core::Accesses& accesses = impl_->accesses;
-  find_accesses(pipeline, arguments, accesses);
-  const bool barrier = impl_->hazards.add(accesses);
+  core::find_accesses(pipeline, arguments, accesses);
+  const bool fence = std::exchange(impl_->fenced, false);
+  const bool barrier = impl_->hazards.add(accesses) || fence;
+  int64_t bytes_read = 0, bytes_written = 0;
+  for (const auto& read : accesses.reads) bytes_read += read.bytes;
+  for (const auto& write : accesses.writes) bytes_written += write.bytes;
   arguments.resize(pipeline.parameters().size());
-  impl_->list.commands.push_back(
-      {std::string(label), pipeline, std::move(arguments), grid, barrier});
+  impl_->list.commands.push_back({.label = std::string(label),
+                                  .pipeline = pipeline,
+                                  .arguments = std::move(arguments),
+                                  .grid = grid,
+                                  .barrier_before = barrier,
+                                  .fence_before = fence,
+                                  .bytes = bytes_read + bytes_written});
 
   ++impl_->counters.dispatches;
   impl_->counters.barriers += barrier ? 1 : 0;
-  for (const auto& read : accesses.reads) impl_->counters.bytes_read += read.bytes;
-  for (const auto& write : accesses.writes) impl_->counters.bytes_written += write.bytes;
+  impl_->counters.bytes_read += bytes_read;
+  impl_->counters.bytes_written += bytes_written;
+  return {};
+}
+
+Result<void> Encoder::fence() {
+  NORITE_TRY(impl_->check_recording("fence"));
+  impl_->hazards.fence();
+  impl_->fenced = !impl_->list.commands.empty();
   return {};
 }
 
@@ -122,5 +129,34 @@ std::vector<DispatchTiming> Encoder::timings() const {
 }
 
 Device Encoder::device() const { return core::DeviceState::handle(impl_->device); }
+
+namespace core {
+
+Result<void> CaptureSession::check(std::string_view label) const {
+  if (ended) {
+    return fail(Code::failed_precondition,
+                fmt::format("{}: the capture that the encoder belongs to has ended", label));
+  }
+  if (thread != std::this_thread::get_id()) {
+    return fail(Code::failed_precondition,
+                fmt::format("{}: a capture belongs to the thread that began it", label));
+  }
+  return {};
+}
+
+Encoder Recording::begin(const Device& device, std::shared_ptr<CaptureSession> session) {
+  Encoder encoder = device.encoder();
+  encoder.impl_->capture = std::move(session);
+  return encoder;
+}
+
+Result<std::vector<Command>> Recording::take(Encoder& encoder) {
+  if (encoder.impl_ == nullptr) {
+    return fail(Code::failed_precondition, "capture: the encoder was moved away");
+  }
+  return std::move(encoder.impl_->list.commands);
+}
+
+}  // namespace core
 
 }  // namespace norite

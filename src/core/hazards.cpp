@@ -12,7 +12,35 @@ bool meets_any(const Footprint& one, const std::vector<Footprint>& others) {
                      [&](const Footprint& other) { return may_overlap(one, other); });
 }
 
+// Among very many footprints of one storage the last one grows over all that follow: a barrier too
+// many now and then, but time that grows with the number of dispatches and no faster.
+void insert(std::vector<Footprint>& footprints, const Footprint& one) {
+  constexpr size_t kMost = 256;
+  if (footprints.size() < kMost) {
+    footprints.push_back(one);
+    return;
+  }
+  Footprint& last = footprints.back();
+  last.begin = std::min(last.begin, one.begin);
+  last.end = std::max(last.end, one.end);
+  last.run = last.end - last.begin;
+  last.pitch = 0;
+}
+
 }  // namespace
+
+void find_accesses(const Pipeline& pipeline, std::span<const Argument> arguments,
+                   Accesses& accesses) {
+  accesses.reads.clear();
+  accesses.writes.clear();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].view()) continue;
+    const Access access = pipeline.parameters()[i].access;
+    const Footprint touched = footprint(arguments[i].view());
+    if (access != Access::write) accesses.reads.push_back(touched);
+    if (access != Access::read) accesses.writes.push_back(touched);
+  }
+}
 
 const Accesses* HazardTracker::earlier(const Footprint& one) const {
   const auto found = open_.find(one.storage);
@@ -48,8 +76,8 @@ bool HazardTracker::conflicts(const Accesses& accesses) const {
 bool HazardTracker::add(const Accesses& accesses) {
   const bool barrier = conflicts(accesses);
   if (barrier) ++barriers_;
-  for (const Footprint& read : accesses.reads) now(read).reads.push_back(read);
-  for (const Footprint& write : accesses.writes) now(write).writes.push_back(write);
+  for (const Footprint& read : accesses.reads) insert(now(read).reads, read);
+  for (const Footprint& write : accesses.writes) insert(now(write).writes, write);
   return barrier;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/footprint.hpp"
+#include "norite/kernel_registry.hpp"
 
 namespace norite::core {
 
@@ -16,12 +17,18 @@ struct Accesses {
   std::vector<Footprint> writes;
 };
 
+/// Sets `accesses` to what a dispatch with these arguments touches.
+void find_accesses(const Pipeline& pipeline, std::span<const Argument> arguments,
+                   Accesses& accesses);
+
 /// Follows dispatches in recorded order. A dispatch needs a barrier when it writes what an earlier
 /// one since the last barrier reads or writes, or reads what such a one writes.
 class HazardTracker {
  public:
   /// Records a dispatch; true if a barrier must come before it.
   bool add(const Accesses& accesses);
+  /// Forgets what came before: a barrier follows in any case.
+  void fence() { ++barriers_; }
 
  private:
   struct Open {

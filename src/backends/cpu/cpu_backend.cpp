@@ -11,6 +11,7 @@
 #include <array>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <optional>
 
@@ -139,10 +140,7 @@ class CpuBackend final : public core::Backend {
   }
   Result<void> submit_and_wait(core::CommandList list,
                                std::shared_ptr<core::Completion> completion) override {
-    if (running_here()) {
-      return fail(Code::failed_precondition,
-                  "cpu: submit_and_wait from inside a kernel of the same device cannot end");
-    }
+    NORITE_TRY(check_outside("submit_and_wait"));
     queue_.run([&] {
       auto outcome = executor_.run(list);
       list.commands.clear();
@@ -150,11 +148,24 @@ class CpuBackend final : public core::Backend {
     });
     return completion->wait();
   }
+  // Takes no memory of its own.
+  Result<void> replay(const core::CommandList& list) override {
+    NORITE_TRY(check_outside("replay"));
+    Result<void> result;
+    const auto run = [&] { result = executor_.run(list).result; };
+    queue_.run(std::ref(run));
+    return result;
+  }
   void wait_idle() override {
     if (!running_here()) queue_.run([] {});
   }
 
  private:
+  [[nodiscard]] Result<void> check_outside(std::string_view call) const {
+    if (!running_here()) return {};
+    return fail(Code::failed_precondition,
+                fmt::format("cpu: {} from inside a kernel of the same device cannot end", call));
+  }
   // Inside a kernel or the clean-up after it, waiting for the queue would never end.
   [[nodiscard]] bool running_here() const noexcept {
     return queue_.running_here() || executor_.running_here();

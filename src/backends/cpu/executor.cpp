@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/cpu/parallel.hpp"
+#include "core/builtin_kernels.hpp"
 #include "core/pipeline.hpp"
 
 namespace norite::cpu {
@@ -72,9 +73,10 @@ Result<void> run_command(const core::Command& command, const Executor& executor)
     const Running mark(executor);
     const Call call(command, executor);
     Result<void> result = command.pipeline.state()->native()(call);
+    if (result) return result;
     // Kernel text names itself; an operation's name says more only where it is another.
     const auto named = fmt::format("kernel \"{}\": ", command.label);
-    if (result || result.error().message.starts_with(named)) return result;
+    if (result.error().message.starts_with(named)) return result;
     return fail(result.error().code, fmt::format("{}: {}", command.label, result.error().message),
                 result.error().log);
   } catch (const std::exception& error) {  // user kernels and allocation may throw
@@ -84,24 +86,45 @@ Result<void> run_command(const core::Command& command, const Executor& executor)
   }
 }
 
-// Commands [begin, end) that do not depend on each other.
+// Whether handing commands to other threads takes less time than it saves. Nobody knows how long
+// kernels of the user's take.
+bool worth_sharing(std::span<const core::Command> group) {
+  constexpr int64_t kFewBytes = int64_t{64} << 10;
+  if (group.size() == 1) return false;
+  int64_t bytes = 0;
+  for (const core::Command& command : group) {
+    if (!core::is_builtin(command.pipeline.name())) return true;
+    bytes += command.bytes;
+  }
+  return bytes > kFewBytes;
+}
+
+Result<void> run_timed(const core::Command& command, const Executor& executor,
+                       Clock::time_point start, DispatchTiming& timing) {
+  const auto begin = Clock::now();
+  Result<void> result = run_command(command, executor);
+  timing.start_us = microseconds(begin - start);
+  timing.duration_us = microseconds(Clock::now() - begin);
+  return result;
+}
+
+// Commands that do not depend on each other. All of them run, whatever one says.
 Result<void> run_group(std::span<const core::Command> group, const Executor& executor,
                        Clock::time_point start, std::span<DispatchTiming> timings) {
-  std::vector<Result<void>> results(group.size());
   const auto run_one = [&](size_t i) {
-    const bool timing = !timings.empty();
-    const auto begin = timing ? Clock::now() : start;
-    results[i] = run_command(group[i], executor);
-    if (timing) {
-      timings[i].start_us = microseconds(begin - start);
-      timings[i].duration_us = microseconds(Clock::now() - begin);
-    }
+    return timings.empty() ? run_command(group[i], executor)
+                           : run_timed(group[i], executor, start, timings[i]);
   };
-  if (executor.threads() == 1 || group.size() == 1) {
-    for (size_t i = 0; i < group.size(); ++i) run_one(i);
-  } else {
-    parallel_for(static_cast<int64_t>(group.size()), run_one);
+  if (executor.threads() == 1 || !worth_sharing(group)) {
+    Result<void> first;
+    for (size_t i = 0; i < group.size(); ++i) {
+      Result<void> result = run_one(i);
+      if (first) first = std::move(result);
+    }
+    return first;
   }
+  std::vector<Result<void>> results(group.size());
+  parallel_for(static_cast<int64_t>(group.size()), [&](size_t i) { results[i] = run_one(i); });
   for (Result<void>& result : results) {
     if (!result) return std::move(result);
   }

@@ -96,6 +96,52 @@ TileFunction tile_function(uint32_t function, DType in, DType out) {
   return result;
 }
 
+/// Several functions, one after another on tiles of f32 that stay in the L1 cache.
+class Chain {
+ public:
+  Chain(const ElementwiseParams& params, DType in, DType out)
+      : params_(params),
+        widen_(tile_function(kElementwiseCopy, in, DType::f32)),
+        narrow_(tile_function(kElementwiseCopy, DType::f32, out)),
+        in_bytes_(size_of(in)),
+        out_bytes_(size_of(out)) {
+    for (uint32_t i = 0; i < params.steps; ++i) {
+      steps_[i] = tile_function(params.chain[i].function, DType::f32, DType::f32);
+    }
+  }
+
+  /// As a TileFunction.
+  void run(const void* const* in, void* const* out, int64_t count, bool streaming) const {
+    for (int64_t at = 0; at < count; at += kChainTile) {
+      const int64_t length = std::min(kChainTile, count - at);
+      HWY_ALIGN float values[kMaxInputs + kElementwiseMostSteps][kChainTile];
+      for (int k = 0; k < kMaxInputs && in[k] != nullptr; ++k) {
+        const void* const from = static_cast<const std::byte*>(in[k]) + at * in_bytes_;
+        void* const to = values[k];
+        widen_(0, &from, &to, length, false);
+      }
+      for (uint32_t i = 0; i < params_.steps; ++i) {
+        const ElementwiseStep& step = params_.chain[i];
+        const void* const from[kMaxInputs] = {
+            values[step.inputs & 15], values[step.inputs >> 4 & 15], values[step.inputs >> 8 & 15]};
+        void* const to[kMaxOutputs] = {values[kMaxInputs + i]};
+        steps_[i](step.scalar, from, to, length, false);
+      }
+      const void* const result = values[kMaxInputs + params_.steps - 1];
+      void* const to = static_cast<std::byte*>(out[0]) + at * out_bytes_;
+      narrow_(0, &result, &to, length, streaming);
+    }
+  }
+
+ private:
+  static constexpr int64_t kChainTile = 512;  // elements, a multiple of every block
+
+  const ElementwiseParams& params_;
+  TileFunction widen_, narrow_;
+  TileFunction steps_[kElementwiseMostSteps] = {};
+  int64_t in_bytes_, out_bytes_;
+};
+
 template <class T>
 void copy_strided(const void* from, int64_t from_step, void* to, int64_t to_step, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
@@ -130,8 +176,9 @@ class Elementwise {
   explicit Elementwise(const NativeCall& call)
       : params_(call.constants<ElementwiseParams>(kElementwiseParams)),
         count_(row_count(params_.rows) * params_.dim),
-        function_(tile_function(params_.function, call.view(kElementwiseIn0).dtype(),
-                                call.view(kElementwiseOut0).dtype())) {
+        function_(tile_function(params_.chain[0].function, call.view(kElementwiseIn0).dtype(),
+                                call.view(kElementwiseOut0).dtype())),
+        chain_(params_, call.view(kElementwiseIn0).dtype(), call.view(kElementwiseOut0).dtype()) {
     for (int k = 0; k < kMaxInputs; ++k) in_[k] = operand(call, kElementwiseIn0 + k);
     for (int k = 0; k < kMaxOutputs; ++k) out_[k] = operand(call, kElementwiseOut0 + k);
     streaming_ = count_ * out_[0].element_bytes >= kStreamBytes;
@@ -193,7 +240,12 @@ class Elementwise {
       streaming = streaming && direct &&
                   reinterpret_cast<uintptr_t>(to[k]) % (lanes() * sizeof(float)) == 0;
     }
-    function_(params_.scalar, in, out, (length + kBlock - 1) / kBlock * kBlock, streaming);
+    const int64_t padded = (length + kBlock - 1) / kBlock * kBlock;
+    if (params_.steps == 1) {
+      function_(params_.chain[0].scalar, in, out, padded, streaming);
+    } else {
+      chain_.run(in, out, padded, streaming);
+    }
     for (int k = 0; k < kMaxOutputs; ++k) {
       if (out[k] != to[k]) out_[k].scatter(scratch.out[k], to[k], length);
     }
@@ -201,7 +253,8 @@ class Elementwise {
 
   const ElementwiseParams& params_;
   const int64_t count_;
-  const TileFunction function_;
+  const TileFunction function_;  // of a single step
+  const Chain chain_;
   Operand in_[kMaxInputs], out_[kMaxOutputs];
   bool streaming_ = false;
 };
