@@ -45,10 +45,23 @@ struct ElementwiseStrides {
   int64_t step;
 };
 
+enum { kElementwiseMostSteps = 8 };
+
+/// One function of a chain.
+struct ElementwiseStep {
+  uint32_t function;  // ElementwiseFunction
+  /// Four bits for each input: 0, 1, 2 are the kernel's, kElementwiseOut0 + n is the result of step
+  /// n, in f32.
+  uint32_t inputs;
+  float scalar;
+};
+
+/// An operation is a chain of one step. The last step gives the outputs, rounded once.
 struct ElementwiseParams {
   RowDims rows;
   int64_t dim;
   ElementwiseStrides operands[kElementwiseParams];  // by ElementwiseArgument
-  uint32_t function;                                // ElementwiseFunction
-  float scalar;
+  uint32_t steps;
+  ElementwiseStep chain[kElementwiseMostSteps];
+  uint32_t pad;
 };

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "ops/dispatch.hpp"
 #include "ops/elementwise/axes.hpp"
 #include "ops/elementwise/elementwise_plan.hpp"
+#include "ops/elementwise/function_text.hpp"
 
 namespace norite::ops {
 
@@ -20,6 +22,14 @@ Result<void> check_operand(const Check& check, const Named& operand, const Named
     return check.refuse(operand.name, "has shape [], expected at least one axis");
   }
   return check.shape(operand, first.view.shape(), fmt::format("the shape of {}", first.name));
+}
+
+void set_chain(const ElementwiseFamily& op, ElementwiseParams& params) {
+  params.chain[0] = make_step(op.function, op.scalar);
+  params.steps = 1;
+  if (op.chain.empty()) return;
+  std::copy(op.chain.begin(), op.chain.end(), params.chain);
+  params.steps = static_cast<uint32_t>(op.chain.size());
 }
 
 }  // namespace
@@ -51,8 +61,7 @@ Result<void> encode_elementwise(Encoder& encoder, std::string_view operation,
                          {kElementwiseIn1, in1},
                          {kElementwiseIn2, in2}},
                         params));
-  params.function = op.function;
-  params.scalar = op.scalar;
+  set_chain(op, params);
   std::vector<Argument> arguments(kElementwiseParams + 1);
   arguments[kElementwiseIn0] = in0.view;
   arguments[kElementwiseIn1] = in1.view;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string_view>
 
 #include "elementwise/params.h"
@@ -12,11 +13,12 @@
 namespace norite::ops {
 
 struct ElementwiseFamily {
-  ElementwiseFunction function;
+  ElementwiseFunction function = kElementwiseCopy;
   std::array<Named, 3> inputs;   // as many as the function has; the first sets dtype and shape
   std::array<Named, 2> outputs;  // as well; the second may be without a view
   float scalar = 0;
-  bool converts = false;  // the output may have another dtype
+  bool converts = false;                        // the output may have another dtype
+  std::span<const ElementwiseStep> chain = {};  // instead of function and scalar
 };
 
 /// Checks everything that does not depend on which of the operations it is, then records the

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <span>
 #include <string_view>
 
 #include "elementwise/params.h"
@@ -9,15 +11,21 @@ namespace norite::ops {
 
 /// A function as kernel text has it (kernels/elementwise/functions.h).
 struct FunctionText {
-  /// Of in0, in1, ... and params.scalar; a float, or a float2 where there are two outputs.
+  /// Of its inputs a, b, c and its scalar s; a float, or a float2 where there are two outputs.
   std::string_view expression;
+  int inputs = 1;
   int outputs = 1;
 };
 
 FunctionText function_text(ElementwiseFunction function) noexcept;
 
-/// The statements that assign a function's results to out0 and, where it is wanted, out1; they live
-/// as long as the program.
-std::string_view chain_text(ElementwiseFunction function, bool second_output);
+/// Inputs as ElementwiseStep counts them.
+ElementwiseStep make_step(ElementwiseFunction function, float scalar,
+                          std::array<uint32_t, 3> inputs = {0, 1, 2});
+uint32_t step_input(const ElementwiseStep& step, int index);
+
+/// The statements that assign a chain's results to out0 and, where it is wanted, out1; they live as
+/// long as the program.
+std::string_view chain_text(std::span<const ElementwiseStep> steps, bool second_output);
 
 }  // namespace norite::ops
