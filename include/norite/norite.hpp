@@ -4,6 +4,7 @@
 
 #include <norite/device.hpp>
 #include <norite/float16.hpp>
+#include <norite/graph.hpp>
 #include <norite/ops/add.hpp>
 #include <norite/ops/copy.hpp>
 #include <norite/ops/flash_attn_train_bwd_compute_d.hpp>

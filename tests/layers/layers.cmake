@@ -27,6 +27,7 @@ may_include(include/norite ${core_api} tl/expected[.]hpp)
 may_include(kernels ${params} [a-z]+/[a-z_]+[.]h)
 may_include(src/core ${core_api} core/.* fmt/.* xxhash[.]h)
 may_include(src/ops ${api} core/.* ops/.* ${params} fmt/.*)
+may_include(src/graph ${api} core/.* ops/.* graph/.* ${params} fmt/.* nlohmann/.*)
 may_include(src/msl/shim shim/.*)
 may_include(src/msl ${core_api} core/.* msl/.* fmt/.* boost/wave.*)
 may_include(src/backends/cpu/msl

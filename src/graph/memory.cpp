@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <map>
+
+#include "core/storage.hpp"
+#include "graph/program.hpp"
+#include "graph/rebase.hpp"
+
+namespace norite::graph {
+
+namespace {
+
+constexpr int64_t kAlignment = 256;  // as pools align: kernels were planned for it
+
+/// An intermediate: from which stage to which it is needed, and where it comes to lie.
+struct Slot {
+  int64_t first = 0, last = 0;
+  int64_t bytes = 0;
+  int64_t offset = 0;
+};
+
+using Slots = std::unordered_map<const core::Storage*, Slot>;
+
+/// Free ranges of the arena by offset, none of them touching another; beyond the end all is free.
+class Arena {
+ public:
+  /// The lowest place that is large enough.
+  int64_t take(int64_t bytes) {
+    for (auto range = free_.begin(); range != free_.end(); ++range) {
+      const auto [offset, size] = *range;
+      if (size < bytes) continue;
+      free_.erase(range);
+      if (size > bytes) free_.emplace(offset + bytes, size - bytes);
+      return offset;
+    }
+    // What is free at the end grows.
+    int64_t offset = end_;
+    if (!free_.empty() && free_.rbegin()->first + free_.rbegin()->second == end_) {
+      offset = free_.rbegin()->first;
+      free_.erase(offset);
+    }
+    end_ = offset + bytes;
+    return offset;
+  }
+
+  void give_back(int64_t offset, int64_t bytes) {
+    auto next = free_.lower_bound(offset);
+    if (next != free_.end() && offset + bytes == next->first) {
+      bytes += next->second;
+      next = free_.erase(next);
+    }
+    if (next != free_.begin()) {
+      const auto before = std::prev(next);
+      if (before->first + before->second == offset) {
+        before->second += bytes;
+        return;
+      }
+    }
+    free_.emplace(offset, bytes);
+  }
+
+  [[nodiscard]] int64_t bytes() const noexcept { return end_; }
+
+ private:
+  std::map<int64_t, int64_t> free_;  // offset to size
+  int64_t end_ = 0;
+};
+
+Slots find_slots(const Program& program) {
+  const Uses uses = find_uses(program);
+  Slots slots;
+  for (const Node& node : program) {
+    for (const Argument& argument : node.command.arguments) {
+      if (!argument.view()) continue;
+      const core::Storage* const storage = argument.view().buffer().storage().get();
+      if (!uses.at(storage).intermediate()) continue;
+      const auto [slot, fresh] = slots.try_emplace(storage);
+      if (fresh) {
+        slot->second.first = node.stage;
+        slot->second.bytes = (storage->size_bytes() + kAlignment - 1) / kAlignment * kAlignment;
+      }
+      slot->second.last = node.stage;
+    }
+  }
+  return slots;
+}
+
+/// Places slots in the order of their first stage; one may lie where another ended a stage before.
+int64_t place(Slots& slots) {
+  std::vector<Slot*> order;
+  order.reserve(slots.size());
+  for (auto& [storage, slot] : slots) order.push_back(&slot);
+  // Sizes decide within a stage, so that the plan does not depend on addresses.
+  std::sort(order.begin(), order.end(), [](const Slot* a, const Slot* b) {
+    return a->first != b->first   ? a->first < b->first
+           : a->bytes != b->bytes ? a->bytes > b->bytes
+                                  : a->last < b->last;
+  });
+  Arena arena;
+  std::multimap<int64_t, Slot*> live;  // by last stage
+  for (Slot* slot : order) {
+    while (!live.empty() && live.begin()->first < slot->first) {
+      const Slot& ended = *live.begin()->second;
+      arena.give_back(ended.offset, ended.bytes);
+      live.erase(live.begin());
+    }
+    slot->offset = arena.take(slot->bytes);
+    live.emplace(slot->last, slot);
+  }
+  return arena.bytes();
+}
+
+}  // namespace
+
+void plan_memory(const Device& device, Program& program, GraphReport& report) {
+  Slots slots = find_slots(program);
+  int64_t separate = 0;
+  for (const auto& [storage, slot] : slots) separate += slot.bytes;
+  const int64_t together = place(slots);
+  if (together == separate) return;  // nothing to save
+  const auto arena = device.empty(DType::u8, {together});
+  if (!arena) {
+    report.arena_error = arena.error().message;
+    return;
+  }
+  for (Node& node : program) {
+    for (Argument& argument : node.command.arguments) {
+      if (!argument.view()) continue;
+      const auto slot = slots.find(argument.view().buffer().storage().get());
+      if (slot != slots.end()) argument = rebase(argument.view(), *arena, slot->second.offset);
+    }
+  }
+  report.intermediate_bytes = separate;
+  report.arena_bytes = together;
+}
+
+}  // namespace norite::graph

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/builtin_kernels.hpp"
+#include "graph/program.hpp"
+
+namespace norite::graph {
+
+namespace {
+
+// Views of one storage that were written whole. A few are enough: what is not found counts as read
+// before it was written, which only keeps the buffer as it is.
+class Written {
+ public:
+  void add(const View& view) {
+    if (count_ < views_.size()) views_[count_++] = &view;
+  }
+  [[nodiscard]] bool covers(const View& read) const {
+    const core::Footprint wanted = core::footprint(read);
+    return std::any_of(views_.begin(), views_.begin() + static_cast<std::ptrdiff_t>(count_),
+                       [&](const View* view) {
+                         const core::Footprint has = core::footprint(*view);
+                         const bool one_run = has.pitch == 0;
+                         return core::same_view(*view, read) ||
+                                (one_run && has.begin <= wanted.begin && wanted.end <= has.end);
+                       });
+  }
+
+ private:
+  std::array<const View*, 8> views_ = {};
+  size_t count_ = 0;
+};
+
+}  // namespace
+
+Access access_of(const core::Command& command, size_t position) {
+  for (const core::BuiltinKernel& kernel : core::builtin_kernels()) {
+    if (kernel.name == command.pipeline.name() && position < kernel.parameters.size()) {
+      return kernel.parameters[position].access;
+    }
+  }
+  return command.pipeline.parameters()[position].access;
+}
+
+Node::Node(core::Command its_command) : command(std::move(its_command)) {
+  command.bytes = 0;
+  for (size_t i = 0; i < command.arguments.size(); ++i) {
+    if (!command.arguments[i].view()) continue;
+    const core::Footprint touched = core::footprint(command.arguments[i].view());
+    const Access access = access_of(command, i);
+    if (access != Access::write) accesses.reads.push_back(touched);
+    if (access != Access::read) accesses.writes.push_back(touched);
+    command.bytes += touched.bytes * (access == Access::read_write ? 2 : 1);
+  }
+}
+
+Uses find_uses(const Program& program) {
+  Uses uses;
+  std::unordered_map<const core::Storage*, Written> written;
+  for (const Node& node : program) {
+    const core::Command& command = node.command;
+    for (size_t i = 0; i < command.arguments.size(); ++i) {
+      const View& view = command.arguments[i].view();
+      if (!view) continue;
+      const auto& storage = view.buffer().storage();
+      Use& use = uses[storage.get()];
+      ++use.held;
+      use.outside = storage.use_count() - use.held;
+      if (access_of(command, i) != Access::write) {
+        ++use.reads;
+        if (!written[storage.get()].covers(view)) use.written_first = false;
+      }
+      if (access_of(command, i) != Access::read) ++use.writes;
+    }
+    if (!core::is_builtin(command.pipeline.name())) continue;
+    for (size_t i = 0; i < command.arguments.size(); ++i) {
+      const View& view = command.arguments[i].view();
+      if (view && access_of(command, i) == Access::write) {
+        written[view.buffer().storage().get()].add(view);
+      }
+    }
+  }
+  return uses;
+}
+
+void remove_unread(Program& program, GraphReport& report) {
+  const Uses uses = find_uses(program);
+  std::unordered_map<const core::Storage*, bool> read_later;
+  std::vector<bool> unread(program.size());
+  for (size_t i = program.size(); i-- > 0;) {
+    const core::Accesses& accesses = program[i].accesses;
+    const auto nobody_reads = [&](const core::Footprint& write) {
+      return uses.at(write.storage).intermediate() && !read_later[write.storage];
+    };
+    unread[i] = core::is_builtin(program[i].command.pipeline.name()) &&
+                std::all_of(accesses.writes.begin(), accesses.writes.end(), nobody_reads);
+    if (unread[i]) continue;
+    for (const core::Footprint& read : accesses.reads) read_later[read.storage] = true;
+  }
+  Program kept;
+  kept.reserve(program.size());
+  bool fence = false;
+  for (size_t i = 0; i < program.size(); ++i) {
+    fence = fence || program[i].command.fence_before;
+    if (unread[i]) {
+      report.removed.push_back(program[i].command.label);
+      continue;
+    }
+    program[i].command.fence_before = std::exchange(fence, false) && !kept.empty();
+    kept.push_back(std::move(program[i]));
+  }
+  program = std::move(kept);
+}
+
+}  // namespace norite::graph
