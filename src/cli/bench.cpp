@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "cli/bench_graph.hpp"
 #include "cli/compile_kernels.hpp"
 #include "cli/json_output.hpp"
 #include "cli/measure.hpp"
@@ -28,14 +29,17 @@ struct BenchReport {
   double copy_gb_per_s = 0;
   double read_gb_per_s = 0;
   std::vector<BenchResult> results = {};
+  std::vector<GraphMeasurement> graphs = {};
 };
 
 Result<BenchReport> run(const Options& options) {
   NORITE_TRY_ASSIGN(const Device device, open_device(options));
   const unsigned suite = cases::runs_on_host(device) ? cases::kBench : cases::kBenchGpu;
-  NORITE_TRY_ASSIGN(const std::vector<const Case*> rows, select_cases(suite, options));
+  auto selected = select_cases(suite, options);
+  if (!selected && !wants_graphs(options.filter)) return tl::unexpected(selected.error());
+  const auto rows = selected.value_or(std::vector<const Case*>());
   compile_kernels(device, rows, options.json);
-  Progress progress(rows.size() + 1, options.json);
+  Progress progress(rows.size() + 2, options.json);
   progress.next("copy and read bandwidth");
   NORITE_TRY_ASSIGN(cases::RoofProbe probe, cases::RoofProbe::make(device));
   BenchReport report{.device = device.info(), .store_kind = probe.store_kind()};
@@ -46,6 +50,10 @@ Result<BenchReport> run(const Options& options) {
     NORITE_TRY_ASSIGN(const auto problem, row->prepare(device, cases::FillKind::normal));
     NORITE_TRY_ASSIGN(const Measurement measurement, meter.measure(*row, *problem));
     report.results.push_back({row, measurement});
+  }
+  if (wants_graphs(options.filter)) {
+    progress.next("graphs");
+    NORITE_TRY_ASSIGN(report.graphs, measure_graphs(device, options.min_time_s));
   }
   NORITE_TRY_ASSIGN(report.copy_gb_per_s, meter.roof_gb_per_s(Roof::copy));
   NORITE_TRY_ASSIGN(report.read_gb_per_s, meter.roof_gb_per_s(Roof::read));
@@ -63,7 +71,9 @@ void print_text(const BenchReport& report) {
                fmt::format("{:.1f}", measurement.gb_per_s),
                fmt::format("{:.2f}", measurement.share_of_roof)});
   }
-  table.print();
+  if (!report.results.empty()) table.print();
+  if (!report.results.empty() && !report.graphs.empty()) fmt::print("\n");
+  if (!report.graphs.empty()) print_graphs(report.graphs);
 }
 
 Json to_json(const BenchReport& report) {
@@ -82,10 +92,15 @@ Json to_json(const BenchReport& report) {
                        {"roof_gb_per_s", measurement.roof_gb_per_s},
                        {"share_of_roof", measurement.share_of_roof}});
   }
-  return {{"schema_version", kSchemaVersion},           {"device", report.device.id},
-          {"device_name", describe(report.device)},     {"threads", report.device.threads},
-          {"roof_gb_per_s", report.copy_gb_per_s},      {"roof_stores", report.store_kind},
-          {"read_roof_gb_per_s", report.read_gb_per_s}, {"results", results}};
+  return {{"schema_version", kSchemaVersion},
+          {"device", report.device.id},
+          {"device_name", describe(report.device)},
+          {"threads", report.device.threads},
+          {"roof_gb_per_s", report.copy_gb_per_s},
+          {"roof_stores", report.store_kind},
+          {"read_roof_gb_per_s", report.read_gb_per_s},
+          {"results", results},
+          {"graphs", to_json(report.graphs)}};
 }
 
 }  // namespace

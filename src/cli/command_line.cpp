@@ -29,6 +29,7 @@ Examples:
   norite bench --filter backward --json       measurements, for another program to read
   norite ops --markdown                       the support table of the documentation
   norite kernel check scale.metal             a kernel of your own; see 'norite kernel'
+  norite graph show block.json                a captured graph, as Graphviz text
 
 Environment:
   NORITE_DEVICE        the device where --device is not given
@@ -81,6 +82,15 @@ Examples:
   norite bench                                  everything, in a few minutes
   norite bench --threads 1 --filter 'rms_norm['
   norite bench --json --min-time 2 > bench.json)";
+
+constexpr const char* kGraphShow =
+    "Prints the operations of a captured graph, which of them wait for which, and which run side "
+    "by\n"
+    "side, as text for Graphviz.\n";
+constexpr const char* kGraphShowFooter = R"(
+Examples:
+  norite graph show block.json | dot -Tsvg > block.svg
+  norite graph show --table block.json)";
 
 std::string version_text() {
 #if defined(__clang__)
@@ -150,7 +160,21 @@ class CommandLine {
         ->check(CLI::Range(0.0, 3600.0).description(""))
         ->type_name("SECONDS");
 
+    add_graph();
     kernel_.emplace(app_, chosen_);
+  }
+
+  void add_graph() {
+    CLI::App* graph = app_.add_subcommand("graph", "Look at captured graphs");
+    graph->footer("");
+    graph->require_subcommand(1);
+    CLI::App* show = graph->add_subcommand("show", "Print a graph as Graphviz text");
+    show->footer(kGraphShowFooter);
+    show->add_option("FILE", options_.file, "What Graph::json() gave")->required()->type_name("");
+    CLI::Option* table = show->add_flag("--table", options_.table, "Print a table instead");
+    show->add_flag("--json", options_.json, "Print JSON instead")->excludes(table);
+    show->callback([this] { chosen_ = [this] { return graph_show(options_); }; });
+    show->preparse_callback([show](size_t) { show->description(kGraphShow); });
   }
 
   CLI::App* add_verb(const std::string& name, Verb verb, const std::string& summary,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/kernel_file.hpp"
 
+#include "cli/text_file.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,21 +16,6 @@ namespace norite::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-Result<std::string> read_text(const fs::path& path) {
-  std::error_code error;
-  const auto status = fs::status(path, error);
-  if (!fs::exists(status)) {
-    return fail(Code::not_found, fmt::format("{}: no such file", path.string()));
-  }
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (!fs::is_regular_file(status) || !stream || !(text << stream.rdbuf())) {
-    return fail(Code::bad_file,
-                fmt::format("{}: the file is empty or cannot be read", path.string()));
-  }
-  return text.str();
-}
 
 bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 

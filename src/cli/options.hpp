@@ -20,6 +20,8 @@ struct Options {
   bool verbose = false;   ///< verify: every case, not a summary
   bool large = false;     ///< verify: also beyond 2^31 elements
   bool markdown = false;  ///< ops
+  std::string file = {};  ///< graph show
+  bool table = false;     ///< graph show: operations as a table
 };
 
 /// Opens the device that the options name; one that computes, or an error of code unsupported. What

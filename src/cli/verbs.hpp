@@ -11,5 +11,6 @@ ExitCode devices(const Options& options);
 ExitCode ops(const Options& options);
 ExitCode verify(const Options& options);
 ExitCode bench(const Options& options);
+ExitCode graph_show(const Options& options);
 
 }  // namespace norite::cli

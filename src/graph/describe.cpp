@@ -21,7 +21,12 @@ class Touched {
       if (core::may_overlap(entry.footprint, one)) after.insert(entry.operation);
     }
   }
-  void add(const core::Footprint& one, int64_t operation) { entries_.push_back({one, operation}); }
+  /// Of very many the oldest are forgotten: arrows of a picture that nobody could read anyway.
+  void add(const core::Footprint& one, int64_t operation) {
+    constexpr size_t kMost = 256;
+    if (entries_.size() == kMost) entries_.erase(entries_.begin(), entries_.begin() + kMost / 2);
+    entries_.push_back({one, operation});
+  }
   /// What waits for a write of these bytes need not wait for what the write waited for.
   void forget_under(const core::Footprint& one) {
     if (one.pitch != 0) return;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "cli/bench_graph.hpp"
+
+#include "cases/gemma_block.hpp"
+#include "cli/table.hpp"
+#include "cli/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace norite::cli {
+namespace {
+
+using cases::GemmaBlock;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kName = "graph[bf16,gemma_block,batch=1";
+constexpr size_t kMinRepeats = 200;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Of one call in microseconds.
+Result<double> median_us(double min_time_s, const std::function<Result<void>()>& run) {
+  std::vector<double> times;
+  NORITE_TRY(run());
+  const auto start = Clock::now();
+  while (times.size() < kMinRepeats ||
+         std::chrono::duration<double>(Clock::now() - start).count() < min_time_s) {
+    const auto begin = Clock::now();
+    NORITE_TRY(run());
+    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+  }
+  return median(std::move(times));
+}
+
+/// The sum of what the dispatches of a list take, each by its own clock.
+Result<double> kernel_time_us(const Device& device, const GemmaBlock& block) {
+  std::vector<double> sums;
+  for (size_t i = 0; i < kMinRepeats; ++i) {
+    Encoder encoder = device.encoder({.timing = true});
+    NORITE_TRY(block.record(encoder));
+    NORITE_TRY(encoder.submit_and_wait());
+    double sum = 0;
+    for (const DispatchTiming& timing : encoder.timings()) sum += timing.duration_us;
+    sums.push_back(sum);
+  }
+  return median(std::move(sums));
+}
+
+int64_t bytes_of(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const auto& operation : graph.describe().operations) bytes += operation.bytes;
+  return bytes;
+}
+
+}  // namespace
+
+bool wants_graphs(std::string_view filter) { return kName.find(filter) != std::string_view::npos; }
+
+Result<std::vector<GraphMeasurement>> measure_graphs(const Device& device, double min_time_s) {
+  NORITE_TRY_ASSIGN(const GemmaBlock block, GemmaBlock::make(device, DType::bf16));
+  const auto record = [&](Encoder& encoder) { return block.record(encoder); };
+  std::vector<GraphMeasurement> results;
+  const auto add = [&](std::string_view how, const Graph& graph,
+                       const std::function<Result<void>()>& run) -> Result<void> {
+    GraphMeasurement result{.name = fmt::format("{},{}]", kName, how),
+                            .operations = static_cast<int64_t>(graph.describe().operations.size()),
+                            .bytes = bytes_of(graph)};
+    NORITE_TRY_ASSIGN(result.time_us_p50, median_us(min_time_s, run));
+    results.push_back(std::move(result));
+    return {};
+  };
+  NORITE_TRY_ASSIGN(Graph captured, Graph::capture(device, record));
+  NORITE_TRY_ASSIGN(Graph optimised, Graph::capture(device, record));
+  NORITE_TRY(optimised.optimise());
+  NORITE_TRY(add("eager", captured, [&]() -> Result<void> {
+    Encoder encoder = device.encoder();
+    NORITE_TRY(block.record(encoder));
+    return encoder.submit_and_wait();
+  }));
+  NORITE_TRY(add("replayed", captured, [&] { return captured.replay(); }));
+  NORITE_TRY(add("optimised", optimised, [&] { return optimised.replay(); }));
+  NORITE_TRY_ASSIGN(const double kernels_us, kernel_time_us(device, block));
+  results[0].kernels_us = results[1].kernels_us = kernels_us;
+  return results;
+}
+
+void print_graphs(const std::vector<GraphMeasurement>& measurements) {
+  Table table({{"graph"},
+               {"operations", Align::right},
+               {"bytes", Align::right},
+               {"time", Align::right},
+               {"beyond kernels, each", Align::right}});
+  for (const GraphMeasurement& one : measurements) {
+    table.add({one.name, fmt::format("{}", one.operations), fmt::format("{}", one.bytes),
+               time_text(one.time_us_p50),
+               one.kernels_us > 0 ? fmt::format("{:.2f} µs", one.overhead_us()) : "-"});
+  }
+  table.print();
+}
+
+Json to_json(const std::vector<GraphMeasurement>& measurements) {
+  Json result = Json::array();
+  for (const GraphMeasurement& one : measurements) {
+    Json row = {{"graph", one.name},
+                {"operations", one.operations},
+                {"bytes", one.bytes},
+                {"time_us_p50", one.time_us_p50}};
+    if (one.kernels_us > 0) {
+      row["kernels_us"] = one.kernels_us;
+      row["overhead_us_per_operation"] = one.overhead_us();
+    }
+    result.push_back(std::move(row));
+  }
+  return result;
+}
+
+}  // namespace norite::cli
