@@ -42,10 +42,11 @@ std::span<const BuiltinKernel> builtin_kernels() {
   return kernels;
 }
 
-bool is_builtin(std::string_view kernel) noexcept {
+const BuiltinKernel* find_builtin(std::string_view kernel) noexcept {
   const auto kernels = builtin_kernels();
-  return std::any_of(kernels.begin(), kernels.end(),
-                     [&](const BuiltinKernel& one) { return one.name == kernel; });
+  const auto found = std::find_if(kernels.begin(), kernels.end(),
+                                  [&](const BuiltinKernel& one) { return one.name == kernel; });
+  return found == kernels.end() ? nullptr : &*found;
 }
 
 }  // namespace norite::core

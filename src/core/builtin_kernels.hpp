@@ -18,8 +18,8 @@ struct BuiltinKernel {
 };
 
 std::span<const BuiltinKernel> builtin_kernels();
-/// Such a kernel writes all of its outputs' views, does nothing else, and takes time as its bytes
-/// do.
-bool is_builtin(std::string_view kernel) noexcept;
+/// A built-in kernel, which writes all of its outputs' views, does nothing else, and takes time as
+/// its bytes do; nullptr for kernels of the user's.
+const BuiltinKernel* find_builtin(std::string_view kernel) noexcept;
 
 }  // namespace norite::core

@@ -47,19 +47,19 @@ class Describer {
  public:
   GraphDescription::Operation add(const core::Command& command) {
     stage_ += command.barrier_before ? 1 : 0;
+    const Node node(command);
     GraphDescription::Operation result{.name = command.label,
                                        .kernel = command.pipeline.name(),
                                        .stage = stage_,
-                                       .bytes = command.bytes};
+                                       .bytes = node.command.bytes};
     for (size_t i = 0; i < command.arguments.size(); ++i) {
       const View& view = command.arguments[i].view();
       if (!view) continue;
       const Parameter& parameter = command.pipeline.parameters()[i];
-      const Access access = access_of(command, i);
-      if (access != Access::write) result.reads.push_back(operand(parameter, view));
-      if (access != Access::read) result.writes.push_back(operand(parameter, view));
+      if (node.access(i) != Access::write) result.reads.push_back(operand(parameter, view));
+      if (node.access(i) != Access::read) result.writes.push_back(operand(parameter, view));
     }
-    find_dependencies(command, result.after);
+    find_dependencies(node.accesses, result.after);
     ++operations_;
     return result;
   }
@@ -73,8 +73,7 @@ class Describer {
             .buffer = buffer};
   }
 
-  void find_dependencies(const core::Command& command, std::vector<int64_t>& after) {
-    const core::Accesses accesses = Node(command).accesses;
+  void find_dependencies(const core::Accesses& accesses, std::vector<int64_t>& after) {
     std::set<int64_t> found;
     for (const auto& read : accesses.reads) writes_[read.storage].collect(read, found);
     for (const auto& write : accesses.writes) {

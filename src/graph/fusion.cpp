@@ -166,8 +166,8 @@ class Fuser {
       const View& view = node.command.arguments[i].view();
       if (!view) continue;
       Use& use = uses_[view.buffer().storage().get()];
-      if (access_of(node.command, i) != Access::write) use.reads += by;
-      if (access_of(node.command, i) != Access::read) use.writes += by;
+      if (node.access(i) != Access::write) use.reads += by;
+      if (node.access(i) != Access::read) use.writes += by;
     }
   }
 

@@ -5,19 +5,22 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/builtin_kernels.hpp"
 #include "core/command_list.hpp"
 #include "core/hazards.hpp"
 #include "norite/graph.hpp"
 
 namespace norite::graph {
 
-/// What the kernel does with an argument: built-in kernels declare it, whatever their text allows.
-Access access_of(const core::Command& command, size_t position);
-
 struct Node {
   explicit Node(core::Command its_command);
 
+  /// What the kernel does with an argument: built-in kernels declare it, whatever their text
+  /// allows.
+  [[nodiscard]] Access access(size_t position) const;
+
   core::Command command;
+  const core::BuiltinKernel* builtin;  // nullptr for a kernel of the user's
   core::Accesses accesses;
   int64_t stage = 0;
 };

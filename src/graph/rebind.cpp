@@ -75,10 +75,11 @@ Result<Survey> survey(std::span<const core::Command> commands, const View& view,
   const core::Footprint replacement = core::footprint(other);
   Survey result;
   for (const core::Command& command : commands) {
+    const Node node(command);
     for (size_t i = 0; i < command.arguments.size(); ++i) {
       const View& argument = command.arguments[i].view();
       if (!argument) continue;
-      const bool writes = access_of(command, i) != Access::read;
+      const bool writes = node.access(i) != Access::read;
       switch (place_of(argument, view)) {
         case Place::across:
           return refuse("{} uses memory that the view covers in part", command.label);

@@ -3,7 +3,6 @@
 #include <array>
 #include <utility>
 
-#include "core/builtin_kernels.hpp"
 #include "graph/program.hpp"
 
 namespace norite::graph {
@@ -35,25 +34,21 @@ class Written {
 
 }  // namespace
 
-Access access_of(const core::Command& command, size_t position) {
-  for (const core::BuiltinKernel& kernel : core::builtin_kernels()) {
-    if (kernel.name == command.pipeline.name() && position < kernel.parameters.size()) {
-      return kernel.parameters[position].access;
-    }
-  }
-  return command.pipeline.parameters()[position].access;
-}
-
-Node::Node(core::Command its_command) : command(std::move(its_command)) {
+Node::Node(core::Command its_command)
+    : command(std::move(its_command)), builtin(core::find_builtin(command.pipeline.name())) {
   command.bytes = 0;
   for (size_t i = 0; i < command.arguments.size(); ++i) {
     if (!command.arguments[i].view()) continue;
     const core::Footprint touched = core::footprint(command.arguments[i].view());
-    const Access access = access_of(command, i);
-    if (access != Access::write) accesses.reads.push_back(touched);
-    if (access != Access::read) accesses.writes.push_back(touched);
-    command.bytes += touched.bytes * (access == Access::read_write ? 2 : 1);
+    if (access(i) != Access::write) accesses.reads.push_back(touched);
+    if (access(i) != Access::read) accesses.writes.push_back(touched);
+    command.bytes += touched.bytes * (access(i) == Access::read_write ? 2 : 1);
   }
+}
+
+Access Node::access(size_t position) const {
+  const bool declared = builtin != nullptr && position < builtin->parameters.size();
+  return (declared ? builtin->parameters : command.pipeline.parameters())[position].access;
 }
 
 Uses find_uses(const Program& program) {
@@ -68,16 +63,17 @@ Uses find_uses(const Program& program) {
       Use& use = uses[storage.get()];
       ++use.held;
       use.outside = storage.use_count() - use.held;
-      if (access_of(command, i) != Access::write) {
+      if (node.access(i) != Access::write) {
         ++use.reads;
-        if (!written[storage.get()].covers(view)) use.written_first = false;
+        const auto before = written.find(storage.get());
+        if (before == written.end() || !before->second.covers(view)) use.written_first = false;
       }
-      if (access_of(command, i) != Access::read) ++use.writes;
+      if (node.access(i) != Access::read) ++use.writes;
     }
-    if (!core::is_builtin(command.pipeline.name())) continue;
+    if (node.builtin == nullptr) continue;
     for (size_t i = 0; i < command.arguments.size(); ++i) {
       const View& view = command.arguments[i].view();
-      if (view && access_of(command, i) == Access::write) {
+      if (view && node.access(i) == Access::write) {
         written[view.buffer().storage().get()].add(view);
       }
     }
@@ -94,7 +90,7 @@ void remove_unread(Program& program, GraphReport& report) {
     const auto nobody_reads = [&](const core::Footprint& write) {
       return uses.at(write.storage).intermediate() && !read_later[write.storage];
     };
-    unread[i] = core::is_builtin(program[i].command.pipeline.name()) &&
+    unread[i] = program[i].builtin != nullptr &&
                 std::all_of(accesses.writes.begin(), accesses.writes.end(), nobody_reads);
     if (unread[i]) continue;
     for (const core::Footprint& read : accesses.reads) read_later[read.storage] = true;

@@ -93,7 +93,7 @@ bool worth_sharing(std::span<const core::Command> group) {
   if (group.size() == 1) return false;
   int64_t bytes = 0;
   for (const core::Command& command : group) {
-    if (!core::is_builtin(command.pipeline.name())) return true;
+    if (core::find_builtin(command.pipeline.name()) == nullptr) return true;
     bytes += command.bytes;
   }
   return bytes > kFewBytes;
