@@ -128,6 +128,19 @@ TEST_P(Fusion, ChainsBecomeOneKernel) {
   expect_same(record, y, graph, f32());
 }
 
+TEST_P(Fusion, ChainsJoinTwoProducers) {
+  const View a = buffers.fill(kRows), b = buffers.fill(kRows), y = buffers.fill(kRows);
+  const auto record = [&](Encoder& e) -> Result<void> {
+    const View t = buffers.temporary(kRows), u = buffers.temporary(kRows);
+    NORITE_TRY(ops::silu(e, {.x = a, .y = t}));
+    NORITE_TRY(ops::scale(e, {.x = b, .y = u, .factor = 3}));
+    return ops::add(e, {.a = t, .b = u, .y = y});
+  };
+  auto [graph, report] = optimised(buffers.device, record);
+  EXPECT_EQ(names(graph), Names{"scale+silu+add"}) << to_string(report);
+  expect_same(record, y, graph, f32());
+}
+
 TEST_P(Fusion, ChainsTakeStridedAndUnevenViews) {
   const Shape shape = {3, 37};
   const View wide = buffers.fill({3, 50}), b = buffers.fill({37, 3}), y = buffers.fill({3, 41});
