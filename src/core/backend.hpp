@@ -15,6 +15,12 @@
 
 namespace norite::core {
 
+/// What a backend keeps of a list from one replay to the next.
+struct ReplayState {
+  std::shared_ptr<void> prepared;  // the backend's own
+  bool changed = true;             // the list is another than it was prepared for
+};
+
 class Backend : public std::enable_shared_from_this<Backend> {
  public:
   virtual ~Backend() = default;
@@ -63,7 +69,7 @@ class Backend : public std::enable_shared_from_this<Backend> {
     return completion->wait();
   }
   /// submit_and_wait of a list that stays, to be run again.
-  virtual Result<void> replay(const CommandList& list) {
+  virtual Result<void> replay(const CommandList& list, ReplayState&) {
     return submit_and_wait(list, std::make_shared<Completion>());
   }
   /// Returns when everything submitted has ended.

@@ -18,6 +18,7 @@ struct Graph::Impl {
 
   Device device;
   core::CommandList list;
+  core::ReplayState replay_state;
   bool optimised = false;
   std::atomic_flag busy;
 };
@@ -117,6 +118,7 @@ Result<GraphReport> Graph::optimise(const GraphOptions& options) {
   if (std::exchange(impl_->optimised, true)) {
     return fail(Code::failed_precondition, "graph optimise: the graph is optimised already");
   }
+  impl_->replay_state.changed = true;
   std::vector<core::Command>& commands = impl_->list.commands;
   GraphReport report{.operations_before = static_cast<int64_t>(commands.size()),
                      .barriers_before = count_barriers(commands)};
@@ -147,12 +149,13 @@ Result<void> Graph::replay() {
   const Busy busy(impl_->busy);
   NORITE_TRY(busy.check("replay"));
   NORITE_TRY(impl_->device.state()->check_open("graph replay"));
-  return impl_->device.state()->backend().replay(impl_->list);
+  return impl_->device.state()->backend().replay(impl_->list, impl_->replay_state);
 }
 
 Result<void> Graph::rebind(const View& view, const View& other) {
   const Busy busy(impl_->busy);
   NORITE_TRY(busy.check("rebind"));
+  impl_->replay_state.changed = true;
   return graph::rebind(impl_->device, impl_->list.commands, view, other);
 }
 

@@ -149,7 +149,7 @@ class CpuBackend final : public core::Backend {
     return completion->wait();
   }
   // Takes no memory of its own.
-  Result<void> replay(const core::CommandList& list) override {
+  Result<void> replay(const core::CommandList& list, core::ReplayState&) override {
     NORITE_TRY(check_outside("replay"));
     Result<void> result;
     const auto run = [&] { result = executor_.run(list).result; };

@@ -18,6 +18,9 @@ using CUstream = struct CUstream_st*;
 using CUevent = struct CUevent_st*;
 using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
+using CUgraph = struct CUgraph_st*;
+using CUgraphExec = struct CUgraphExec_st*;
+using CUgraphNode = struct CUgraphNode_st*;
 
 constexpr CUresult CUDA_SUCCESS = 0;
 constexpr CUresult CUDA_ERROR_INVALID_VALUE = 1;
@@ -47,6 +50,7 @@ constexpr int CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
 constexpr int CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9;
 
 constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+constexpr int CU_STREAM_CAPTURE_MODE_RELAXED = 2;
 constexpr unsigned CU_EVENT_DEFAULT = 0;
 constexpr unsigned CU_EVENT_BLOCKING_SYNC = 1;
 
@@ -69,49 +73,61 @@ struct CUlaunchConfig {
   unsigned numAttrs;
 };
 
+struct CUgraphExecUpdateResultInfo {
+  int result;
+  CUgraphNode errorNode, errorFromNode;
+};
+
 /// X(symbol, parameters): each returns CUresult.
-#define NORITE_CUDA_DRIVER_FUNCTIONS(X)                                                           \
-  X(cuInit, (unsigned flags))                                                                     \
-  X(cuDriverGetVersion, (int* version))                                                           \
-  X(cuGetErrorName, (CUresult error, const char** name))                                          \
-  X(cuGetErrorString, (CUresult error, const char** text))                                        \
-  X(cuDeviceGetCount, (int* count))                                                               \
-  X(cuDeviceGet, (CUdevice * device, int ordinal))                                                \
-  X(cuDeviceGetName, (char* name, int bytes, CUdevice device))                                    \
-  X(cuDeviceTotalMem_v2, (size_t* bytes, CUdevice device))                                        \
-  X(cuDeviceGetAttribute, (int* value, int attribute, CUdevice device))                           \
-  X(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                             \
-  X(cuDevicePrimaryCtxRelease_v2, (CUdevice device))                                              \
-  X(cuCtxPushCurrent_v2, (CUcontext context))                                                     \
-  X(cuCtxPopCurrent_v2, (CUcontext * context))                                                    \
-  X(cuMemGetInfo_v2, (size_t* free, size_t* total))                                               \
-  X(cuMemAlloc_v2, (CUdeviceptr * memory, size_t bytes))                                          \
-  X(cuMemFree_v2, (CUdeviceptr memory))                                                           \
-  X(cuMemAllocAsync, (CUdeviceptr * memory, size_t bytes, CUstream stream))                       \
-  X(cuMemFreeAsync, (CUdeviceptr memory, CUstream stream))                                        \
-  X(cuPointerGetAttribute, (void* value, int attribute, CUdeviceptr memory))                      \
-  X(cuMemAllocHost_v2, (void** memory, size_t bytes))                                             \
-  X(cuMemFreeHost, (void* memory))                                                                \
-  X(cuMemsetD8Async, (CUdeviceptr target, unsigned char value, size_t bytes, CUstream stream))    \
-  X(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void* from, size_t bytes, CUstream stream))      \
-  X(cuMemcpyDtoHAsync_v2, (void* to, CUdeviceptr from, size_t bytes, CUstream stream))            \
-  X(cuMemcpyDtoH_v2, (void* to, CUdeviceptr from, size_t bytes))                                  \
-  X(cuStreamCreate, (CUstream * stream, unsigned flags))                                          \
-  X(cuStreamDestroy_v2, (CUstream stream))                                                        \
-  X(cuStreamSynchronize, (CUstream stream))                                                       \
-  X(cuEventCreate, (CUevent * event, unsigned flags))                                             \
-  X(cuEventDestroy_v2, (CUevent event))                                                           \
-  X(cuEventRecord, (CUevent event, CUstream stream))                                              \
-  X(cuEventSynchronize, (CUevent event))                                                          \
-  X(cuEventElapsedTime, (float* milliseconds, CUevent start, CUevent end))                        \
-  X(cuModuleLoadData, (CUmodule * module, const void* image))                                     \
-  X(cuModuleUnload, (CUmodule module))                                                            \
-  X(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char* name))              \
-  X(cuModuleGetGlobal_v2, (CUdeviceptr * memory, size_t* bytes, CUmodule module, const char*))    \
-  X(cuFuncGetAttribute, (int* value, int attribute, CUfunction function))                         \
-  X(cuFuncSetAttribute, (CUfunction function, int attribute, int value))                          \
-  X(cuLaunchKernelEx, (const CUlaunchConfig* config, CUfunction function, void** parameters,      \
-                       void** extra))
+#define NORITE_CUDA_DRIVER_FUNCTIONS(X)                                                            \
+  X(cuInit, (unsigned flags))                                                                      \
+  X(cuDriverGetVersion, (int* version))                                                            \
+  X(cuGetErrorName, (CUresult error, const char** name))                                           \
+  X(cuGetErrorString, (CUresult error, const char** text))                                         \
+  X(cuDeviceGetCount, (int* count))                                                                \
+  X(cuDeviceGet, (CUdevice * device, int ordinal))                                                 \
+  X(cuDeviceGetName, (char* name, int bytes, CUdevice device))                                     \
+  X(cuDeviceTotalMem_v2, (size_t* bytes, CUdevice device))                                         \
+  X(cuDeviceGetAttribute, (int* value, int attribute, CUdevice device))                            \
+  X(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                              \
+  X(cuDevicePrimaryCtxRelease_v2, (CUdevice device))                                               \
+  X(cuCtxPushCurrent_v2, (CUcontext context))                                                      \
+  X(cuCtxPopCurrent_v2, (CUcontext * context))                                                     \
+  X(cuMemGetInfo_v2, (size_t* free, size_t* total))                                                \
+  X(cuMemAlloc_v2, (CUdeviceptr * memory, size_t bytes))                                           \
+  X(cuMemFree_v2, (CUdeviceptr memory))                                                            \
+  X(cuMemAllocAsync, (CUdeviceptr * memory, size_t bytes, CUstream stream))                        \
+  X(cuMemFreeAsync, (CUdeviceptr memory, CUstream stream))                                         \
+  X(cuPointerGetAttribute, (void* value, int attribute, CUdeviceptr memory))                       \
+  X(cuMemAllocHost_v2, (void** memory, size_t bytes))                                              \
+  X(cuMemFreeHost, (void* memory))                                                                 \
+  X(cuMemsetD8Async, (CUdeviceptr target, unsigned char value, size_t bytes, CUstream stream))     \
+  X(cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void* from, size_t bytes, CUstream stream))       \
+  X(cuMemcpyDtoHAsync_v2, (void* to, CUdeviceptr from, size_t bytes, CUstream stream))             \
+  X(cuMemcpyDtoH_v2, (void* to, CUdeviceptr from, size_t bytes))                                   \
+  X(cuStreamCreate, (CUstream * stream, unsigned flags))                                           \
+  X(cuStreamDestroy_v2, (CUstream stream))                                                         \
+  X(cuStreamSynchronize, (CUstream stream))                                                        \
+  X(cuEventCreate, (CUevent * event, unsigned flags))                                              \
+  X(cuEventDestroy_v2, (CUevent event))                                                            \
+  X(cuEventRecord, (CUevent event, CUstream stream))                                               \
+  X(cuEventSynchronize, (CUevent event))                                                           \
+  X(cuEventElapsedTime, (float* milliseconds, CUevent start, CUevent end))                         \
+  X(cuModuleLoadData, (CUmodule * module, const void* image))                                      \
+  X(cuModuleUnload, (CUmodule module))                                                             \
+  X(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char* name))               \
+  X(cuModuleGetGlobal_v2, (CUdeviceptr * memory, size_t* bytes, CUmodule module, const char*))     \
+  X(cuFuncGetAttribute, (int* value, int attribute, CUfunction function))                          \
+  X(cuFuncSetAttribute, (CUfunction function, int attribute, int value))                           \
+  X(cuLaunchKernelEx,                                                                              \
+    (const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra))          \
+  X(cuStreamBeginCapture_v2, (CUstream stream, int mode))                                          \
+  X(cuStreamEndCapture, (CUstream stream, CUgraph * graph))                                        \
+  X(cuGraphDestroy, (CUgraph graph))                                                               \
+  X(cuGraphInstantiateWithFlags, (CUgraphExec * exec, CUgraph graph, unsigned long long flags))    \
+  X(cuGraphExecUpdate_v2, (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo * result)) \
+  X(cuGraphExecDestroy, (CUgraphExec exec))                                                        \
+  X(cuGraphLaunch, (CUgraphExec exec, CUstream stream))
 
 // --- NVRTC --------------------------------------------------------------------------------------
 

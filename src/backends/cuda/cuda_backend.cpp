@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "backends/cuda/compile.hpp"
 #include "backends/cuda/devices.hpp"
 #include "backends/cuda/launch.hpp"
 #include "backends/cuda/memory.hpp"
 #include "backends/cuda/queue.hpp"
 #include "backends/cuda/staging.hpp"
+#include "backends/cuda/stream_graph.hpp"
 #include "backends/cuda/text_kernel.hpp"
 
 namespace norite::cuda {
@@ -95,9 +98,24 @@ class CudaBackend final : public core::Backend {
     NORITE_TRY(context_->usable());
     return queue_.submit_and_wait(std::move(list), completion);
   }
+  Result<void> replay(const core::CommandList& list, core::ReplayState& state) override {
+    NORITE_TRY(context_->usable());
+    if (std::exchange(state.changed, false)) prepare(list, state);
+    const auto* graph = static_cast<const StreamGraph*>(state.prepared.get());
+    if (graph != nullptr) return queue_.replay(list.commands, graph->handle());
+    return Backend::replay(list, state);
+  }
   void wait_idle() override { queue_.wait_idle(); }
 
  private:
+  /// What cannot be captured is launched one by one, and has its say there.
+  void prepare(const core::CommandList& list, core::ReplayState& state) {
+    const Current current(*context_);
+    auto graph = std::static_pointer_cast<StreamGraph>(std::move(state.prepared));
+    if (graph == nullptr) graph = StreamGraph::make(context_).value_or(nullptr);
+    if (graph != nullptr && !list.commands.empty() && graph->become(list)) state.prepared = graph;
+  }
+
   Gpu gpu_;
   std::shared_ptr<Context> context_;
   std::shared_ptr<Stream> stream_;

@@ -154,6 +154,24 @@ Result<void> Queue::submit_and_wait(core::CommandList list,
   return outcome.result;
 }
 
+Result<void> Queue::replay(std::span<const core::Command> commands, CUgraphExec graph) {
+  const auto ends = ends_;
+  const Stream& stream = *ends->stream;
+  const Current current(stream.context());
+  const auto put = [&]() -> Result<CUevent> {
+    const std::scoped_lock lock(mutex_);
+    NORITE_TRY(stream.context().check(stream.driver().cuGraphLaunch(graph, stream.handle()),
+                                      "the launch of a graph"));
+    return ends->spinning.record();
+  };
+  NORITE_TRY_ASSIGN(CUevent end, put());
+  const CUresult waited = stream.driver().cuEventSynchronize(end);
+  ends->spinning.give_back(end);
+  if (waited == CUDA_SUCCESS) return {};
+  waiter_.drain();  // work from before may be to blame, and has the first say
+  return stream.context().blame(waited, core::describe_work(commands));
+}
+
 void Queue::wait_idle() {
   waiter_.drain();
   const Current current(ends_->stream->context());

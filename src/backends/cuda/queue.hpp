@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "backends/cuda/constant_ring.hpp"
 #include "backends/cuda/events.hpp"
@@ -24,6 +25,8 @@ class Queue {
   /// Waits on the caller's thread, which saves a switch to another.
   [[nodiscard]] Result<void> submit_and_wait(core::CommandList list,
                                              const std::shared_ptr<core::Completion>& completion);
+  /// Runs a graph that stands for these commands, and waits as submit_and_wait does.
+  [[nodiscard]] Result<void> replay(std::span<const core::Command> commands, CUgraphExec graph);
   void wait_idle();
 
  private:

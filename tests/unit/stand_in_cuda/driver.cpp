@@ -253,6 +253,46 @@ STAND_IN(cuLaunchKernelEx, const CUlaunchConfig* config, CUfunction, void** para
   settings.launches.back().parameters = nullptr;
   return CUDA_SUCCESS;
 }
+STAND_IN(cuStreamBeginCapture_v2, CUstream, int) {
+  ANSWER();
+  stand_in_cuda()->captured -= static_cast<long>(stand_in_cuda()->launches.size());
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuStreamEndCapture, CUstream, CUgraph* graph) {
+  ANSWER();
+  stand_in_cuda()->captured += static_cast<long>(stand_in_cuda()->launches.size());
+  *graph = some<CUgraph>(6);
+  ++stand_in_cuda()->live_graphs;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuGraphDestroy, CUgraph) {
+  const std::scoped_lock lock(mutex);
+  --stand_in_cuda()->live_graphs;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuGraphInstantiateWithFlags, CUgraphExec* exec, CUgraph, unsigned long long) {
+  ANSWER();
+  *exec = some<CUgraphExec>(7);
+  ++stand_in_cuda()->instantiated;
+  ++stand_in_cuda()->live_graphs;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuGraphExecUpdate_v2, CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*) {
+  ANSWER();
+  if (!stand_in_cuda()->updates_graphs) return CUDA_ERROR_INVALID_VALUE;
+  ++stand_in_cuda()->updated;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuGraphExecDestroy, CUgraphExec) {
+  const std::scoped_lock lock(mutex);
+  --stand_in_cuda()->live_graphs;
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuGraphLaunch, CUgraphExec, CUstream) {
+  ANSWER();
+  ++stand_in_cuda()->graph_launches;
+  return CUDA_SUCCESS;
+}
 STAND_IN(cuPointerGetAttribute, void* value, int, CUdeviceptr memory) {
   ANSWER();
   const int device = memory == stand_in_cuda()->foreign ? 7 : 0;

@@ -36,12 +36,16 @@ struct StandInCuda {
   int error = 0;
   int calls_before = 0;
   int fault_after_launch = 0;
+  bool updates_graphs = true;
 
   // What it saw.
   std::vector<StandInLaunch> launches;
   std::vector<std::string> compiled;  // texts
   std::vector<std::vector<std::string>> options;
   long live_allocations = 0;
+  // Graphs: launches of the one that is being captured, and what became of them.
+  long captured = 0, instantiated = 0, updated = 0, graph_launches = 0;
+  long live_graphs = 0;  // and their instances
 };
 
 }  // namespace norite::test

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// `norite graph show`, and graphs in `norite bench`.
+#include <gtest/gtest.h>
+
+#include "command.hpp"
+
+#include "cases/gemma_block.hpp"
+#include "support.hpp"
+
+namespace norite {
+namespace {
+
+using test::must;
+using test::run_norite;
+using test::TemporaryFile;
+
+struct CapturedBlock {
+  Device device = test::cpu_device();
+  cases::GemmaBlock block = must(cases::GemmaBlock::make(device, DType::bf16));
+  Graph graph = must(Graph::capture(device, [this](Encoder& e) { return block.record(e); }));
+};
+
+TEST(GraphShow, PrintsGraphvizTextATableAndJson) {
+  const CapturedBlock captured;
+  const Graph& graph = captured.graph;
+  const TemporaryFile file("block.json", graph.json());
+  const auto dot = run_norite("graph show " + file.path());
+  EXPECT_EQ(dot.exit_code, 0) << dot.err;
+  EXPECT_EQ(dot.out, graph.dot());
+  EXPECT_EQ(run_norite("graph show --json " + file.path()).out, graph.json());
+  const auto table = run_norite("graph show --table " + file.path());
+  EXPECT_EQ(table.exit_code, 0);
+  for (const char* text : {"stage", "rms_norm", "softcap", "bf16 [1, 2304]"}) {
+    EXPECT_NE(table.out.find(text), std::string::npos) << text;
+  }
+}
+
+TEST(GraphShow, TellsBadFiles) {
+  const TemporaryFile file("bad.json", "{\"norite_graph\": 1}");
+  const auto bad = run_norite("graph show " + file.path());
+  EXPECT_EQ(bad.exit_code, 4);
+  EXPECT_NE(bad.err.find("bad.json"), std::string::npos) << bad.err;
+  EXPECT_EQ(bad.out, "");
+  EXPECT_NE(run_norite("graph show no_such_file.json").exit_code, 0);
+  EXPECT_EQ(run_norite("graph show").exit_code, 2);
+  EXPECT_EQ(run_norite("graph").exit_code, 2);
+}
+
+TEST(GraphBench, MeasuresEagerReplayedAndOptimised) {
+  const auto result = run_norite("bench --device cpu --filter graph --min-time 0 --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto graphs = result.json().at("graphs");
+  ASSERT_EQ(graphs.size(), 3u);
+  EXPECT_EQ(graphs[1].at("operations"), cases::GemmaBlock::kOperations);
+  EXPECT_LT(graphs[2].at("operations"), graphs[1].at("operations"));
+  EXPECT_LT(graphs[2].at("bytes"), graphs[1].at("bytes"));
+  EXPECT_GT(graphs[0].at("time_us_p50"), 0.0);
+}
+
+TEST(GemmaBlock, IsFusedWhereItCanBe) {
+  CapturedBlock captured;
+  const GraphReport report = must(captured.graph.optimise());
+  EXPECT_EQ(report.operations_before, cases::GemmaBlock::kOperations);
+  // Of each layer: two ropes, the sum before the FFN, the gate, the sum after it.
+  EXPECT_EQ(report.fused.size(), 10u) << to_string(report);
+}
+
+}  // namespace
+}  // namespace norite
