@@ -22,6 +22,8 @@ class Storage {
   [[nodiscard]] int64_t size_bytes() const noexcept { return size_bytes_; }
   /// Where the host addresses the memory; nullptr where it cannot.
   [[nodiscard]] std::byte* host_data() const noexcept { return host_data_; }
+  /// Whether the memory is someone else's, who may look at it when no buffer is left.
+  [[nodiscard]] virtual bool foreign() const noexcept { return false; }
 
  private:
   std::shared_ptr<Backend> backend_;  // outlives its memory

@@ -37,6 +37,7 @@ class Fuser {
 
   void apply(std::span<const FusionRule> rules) {
     last_writer_.clear();
+    declined_ = kNothing;
     gone_.assign(program_.size(), false);
     for (size_t i = 0; i < program_.size(); ++i) {
       while (!gone_[i] && fuse_into(i, rules)) {
@@ -187,7 +188,8 @@ class Fuser {
   Uses uses_;
   std::unordered_map<const core::Storage*, size_t> last_writer_;
   std::vector<bool> gone_;
-  std::pair<size_t, size_t> declined_ = {SIZE_MAX, SIZE_MAX};
+  static constexpr std::pair<size_t, size_t> kNothing = {SIZE_MAX, SIZE_MAX};
+  std::pair<size_t, size_t> declined_ = kNothing;  // the last pair that was
 };
 
 }  // namespace

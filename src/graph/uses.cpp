@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "core/storage.hpp"
 #include "graph/program.hpp"
 
 namespace norite::graph {
@@ -62,7 +63,7 @@ Uses find_uses(const Program& program) {
       const auto& storage = view.buffer().storage();
       Use& use = uses[storage.get()];
       ++use.held;
-      use.outside = storage.use_count() - use.held;
+      use.outside = storage.use_count() - use.held + (storage->foreign() ? 1 : 0);
       if (node.access(i) != Access::write) {
         ++use.reads;
         const auto before = written.find(storage.get());

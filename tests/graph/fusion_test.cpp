@@ -2,6 +2,7 @@
 // Every rule fires where it may, and does not where it must not.
 #include <gtest/gtest.h>
 
+#include "core/device_state.hpp"
 #include "graph/graph_support.hpp"
 
 namespace norite {
@@ -138,6 +139,19 @@ TEST_P(Fusion, ChainsJoinTwoProducers) {
   };
   auto [graph, report] = optimised(buffers.device, record);
   EXPECT_EQ(names(graph), Names{"scale+silu+add"}) << to_string(report);
+  expect_same(record, y, graph, f32());
+}
+
+TEST_P(Fusion, ChainsTakeTheFirstOfTwoOutputs) {
+  const View a = buffers.fill(kRows), b = buffers.fill(kRows), dy = buffers.fill(kRows);
+  const View y = buffers.fill(kRows);
+  const auto record = [&](Encoder& e) -> Result<void> {
+    const View da = buffers.temporary(kRows);
+    NORITE_TRY(ops::silu_mul_backward(e, {.dy = dy, .a = a, .b = b, .da = da}));
+    return ops::scale(e, {.x = da, .y = y, .factor = 0.5f});
+  };
+  auto [graph, report] = optimised(buffers.device, record);
+  EXPECT_EQ(names(graph), Names{"silu_mul_backward+scale"}) << to_string(report);
   expect_same(record, y, graph, f32());
 }
 
@@ -368,6 +382,19 @@ TEST_F(NoFusion, WithoutBeingAskedFor) {
 }
 
 // --- Results that nobody reads ----------------------------------------------------------------
+
+TEST_F(NoFusion, MemoryOfOthersIsSeenFromOutside) {
+  alignas(64) std::array<float, 256> theirs = {};
+  auto [graph, report] = optimised(buffers.device, [&](Encoder& e) -> Result<void> {
+    NORITE_TRY_ASSIGN(const auto storage,
+                      buffers.device.state()->backend().wrap(
+                          reinterpret_cast<uintptr_t>(theirs.data()), sizeof theirs, nullptr));
+    return ops::scale(e, {.x = x, .y = View(Buffer(storage, DType::f32, kRows)), .factor = 1});
+  });
+  EXPECT_EQ(names(graph), Names{"scale"});
+  must(graph.replay());
+  EXPECT_EQ(std::vector<float>(theirs.begin(), theirs.end()), test::download(x));
+}
 
 TEST_F(NoFusion, UnreadOperationsVanish) {
   auto [graph, report] = optimised(buffers.device, [&](Encoder& e) -> Result<void> {

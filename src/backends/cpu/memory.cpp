@@ -42,6 +42,7 @@ class WrappedStorage final : public core::Storage {
   WrappedStorage(std::shared_ptr<core::Backend> backend, int64_t bytes, std::byte* data,
                  std::shared_ptr<void> owner)
       : Storage(std::move(backend), bytes, data), owner_(std::move(owner)) {}
+  [[nodiscard]] bool foreign() const noexcept override { return true; }
 
  private:
   std::shared_ptr<void> owner_;

@@ -25,6 +25,7 @@ class DeviceMemory final : public core::Storage {
   ~DeviceMemory() override;
 
   [[nodiscard]] CUdeviceptr address() const noexcept { return address_; }
+  [[nodiscard]] bool foreign() const noexcept override { return source_ == Source::caller; }
 
  private:
   enum class Source : uint8_t { pool, driver, caller };

@@ -80,12 +80,11 @@ std::string make_chain_text(std::span<const ElementwiseStep> steps, bool second_
     const bool last = i + 1 == steps.size();
     if (!last) text += fmt::format("float r{}; ", i);
     const std::string result = last ? "out0" : fmt::format("r{}", i);
-    text +=
-        step_text(steps[i], i,
-                  function.outputs == 1
-                      ? fmt::format("{} = {};", result, function.expression)
-                      : fmt::format("const float2 both = {}; out0 = both.x;{}", function.expression,
-                                    second_output ? " out1 = both.y;" : ""));
+    text += step_text(steps[i], i,
+                      function.outputs == 1 ? fmt::format("{} = {};", result, function.expression)
+                                            : fmt::format("const float2 both = {}; {} = both.x;{}",
+                                                          function.expression, result,
+                                                          second_output ? " out1 = both.y;" : ""));
   }
   return text;
 }

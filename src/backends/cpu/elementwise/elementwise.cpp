@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 #include "backends/cpu/elementwise/functions-inl.h"
@@ -177,8 +178,11 @@ class Elementwise {
       : params_(call.constants<ElementwiseParams>(kElementwiseParams)),
         count_(row_count(params_.rows) * params_.dim),
         function_(tile_function(params_.chain[0].function, call.view(kElementwiseIn0).dtype(),
-                                call.view(kElementwiseOut0).dtype())),
-        chain_(params_, call.view(kElementwiseIn0).dtype(), call.view(kElementwiseOut0).dtype()) {
+                                call.view(kElementwiseOut0).dtype())) {
+    if (params_.steps > 1) {
+      chain_.emplace(params_, call.view(kElementwiseIn0).dtype(),
+                     call.view(kElementwiseOut0).dtype());
+    }
     for (int k = 0; k < kMaxInputs; ++k) in_[k] = operand(call, kElementwiseIn0 + k);
     for (int k = 0; k < kMaxOutputs; ++k) out_[k] = operand(call, kElementwiseOut0 + k);
     streaming_ = count_ * out_[0].element_bytes >= kStreamBytes;
@@ -241,10 +245,10 @@ class Elementwise {
                   reinterpret_cast<uintptr_t>(to[k]) % (lanes() * sizeof(float)) == 0;
     }
     const int64_t padded = (length + kBlock - 1) / kBlock * kBlock;
-    if (params_.steps == 1) {
-      function_(params_.chain[0].scalar, in, out, padded, streaming);
+    if (chain_) {
+      chain_->run(in, out, padded, streaming);
     } else {
-      chain_.run(in, out, padded, streaming);
+      function_(params_.chain[0].scalar, in, out, padded, streaming);
     }
     for (int k = 0; k < kMaxOutputs; ++k) {
       if (out[k] != to[k]) out_[k].scatter(scratch.out[k], to[k], length);
@@ -254,7 +258,7 @@ class Elementwise {
   const ElementwiseParams& params_;
   const int64_t count_;
   const TileFunction function_;  // of a single step
-  const Chain chain_;
+  std::optional<Chain> chain_;   // of several
   Operand in_[kMaxInputs], out_[kMaxOutputs];
   bool streaming_ = false;
 };
