@@ -89,7 +89,7 @@ Result<void> run_command(const core::Command& command, const Executor& executor)
 // Whether handing commands to other threads takes less time than it saves. Nobody knows how long
 // kernels of the user's take.
 bool worth_sharing(std::span<const core::Command> group) {
-  constexpr int64_t kFewBytes = int64_t{64} << 10;
+  constexpr int64_t kFewBytes = int64_t{256} << 10;
   if (group.size() == 1) return false;
   int64_t bytes = 0;
   for (const core::Command& command : group) {

@@ -97,40 +97,78 @@ TileFunction tile_function(uint32_t function, DType in, DType out) {
   return result;
 }
 
-/// Several functions, one after another on tiles of f32 that stay in the L1 cache.
+/// What a step of a chain reads and writes: values of the chain's dtype, or f32 of other steps.
+struct StepData {
+  const void* in[kMaxInputs];
+  bool in_f32[kMaxInputs];
+  void* out;
+  bool out_f32;
+};
+
+using StepFunction = void (*)(float scalar, const StepData& data, int64_t count, bool streaming);
+
+/// One step over whole blocks, of which the first output counts.
+template <class F, class E>
+void apply_step(float scalar, const StepData& data, int64_t count, bool streaming) {
+  using Raw = typename E::Raw;
+  const VF c = hn::Set(DF(), scalar);
+  for (int64_t i = 0; i < count; i += kBlock) {
+    VF a[F::kInputs], b[F::kInputs], y_a[F::kOutputs], y_b[F::kOutputs];
+    for (int k = 0; k < F::kInputs; ++k) {
+      const Block x = data.in_f32[k] ? E::load_f32(static_cast<const float*>(data.in[k]) + i)
+                                     : E::load(static_cast<const Raw*>(data.in[k]) + i);
+      a[k] = x.a, b[k] = x.b;
+    }
+    F::apply(c, a, y_a);
+    F::apply(c, b, y_b);
+    if (data.out_f32) {
+      E::store_f32({y_a[0], y_b[0]}, static_cast<float*>(data.out) + i);
+    } else {
+      write_block<E>({y_a[0], y_b[0]}, static_cast<Raw*>(data.out) + i, streaming);
+    }
+  }
+}
+
+StepFunction step_function(uint32_t function, DType dtype) {
+  StepFunction result = nullptr;
+  with_element(dtype, [&](auto element) {
+    using E = decltype(element);
+    with_function(function, [&](auto f) { result = apply_step<decltype(f), E>; });
+  });
+  return result;
+}
+
+/// Several functions, one after another on tiles that stay in the L1 cache.
 class Chain {
  public:
   Chain(const ElementwiseParams& params, DType in, DType out)
-      : params_(params),
-        widen_(tile_function(kElementwiseCopy, in, DType::f32)),
-        narrow_(tile_function(kElementwiseCopy, DType::f32, out)),
-        in_bytes_(size_of(in)),
-        out_bytes_(size_of(out)) {
+      : params_(params), in_bytes_(size_of(in)), out_bytes_(size_of(out)) {
     for (uint32_t i = 0; i < params.steps; ++i) {
-      steps_[i] = tile_function(params.chain[i].function, DType::f32, DType::f32);
+      steps_[i] = step_function(params.chain[i].function, in);
     }
+    if (in != out) convert_ = tile_function(kElementwiseCopy, DType::f32, out);
   }
 
   /// As a TileFunction.
   void run(const void* const* in, void* const* out, int64_t count, bool streaming) const {
+    HWY_ALIGN float results[kElementwiseMostSteps][kChainTile];
     for (int64_t at = 0; at < count; at += kChainTile) {
       const int64_t length = std::min(kChainTile, count - at);
-      HWY_ALIGN float values[kMaxInputs + kElementwiseMostSteps][kChainTile];
-      for (int k = 0; k < kMaxInputs && in[k] != nullptr; ++k) {
-        const void* const from = static_cast<const std::byte*>(in[k]) + at * in_bytes_;
-        void* const to = values[k];
-        widen_(0, &from, &to, length, false);
-      }
-      for (uint32_t i = 0; i < params_.steps; ++i) {
-        const ElementwiseStep& step = params_.chain[i];
-        const void* const from[kMaxInputs] = {
-            values[step.inputs & 15], values[step.inputs >> 4 & 15], values[step.inputs >> 8 & 15]};
-        void* const to[kMaxOutputs] = {values[kMaxInputs + i]};
-        steps_[i](step.scalar, from, to, length, false);
-      }
-      const void* const result = values[kMaxInputs + params_.steps - 1];
       void* const to = static_cast<std::byte*>(out[0]) + at * out_bytes_;
-      narrow_(0, &result, &to, length, streaming);
+      for (uint32_t i = 0; i < params_.steps; ++i) {
+        const bool writes_out = i + 1 == params_.steps && convert_ == nullptr;
+        StepData data{.in = {}, .in_f32 = {}, .out = results[i], .out_f32 = !writes_out};
+        if (writes_out) data.out = to;
+        for (int k = 0; k < kMaxInputs; ++k) {
+          const uint32_t source = params_.chain[i].inputs >> 4 * k & 15;
+          data.in_f32[k] = source >= kMaxInputs;
+          data.in[k] = data.in_f32[k] ? static_cast<const void*>(results[source - kMaxInputs])
+                                      : static_cast<const std::byte*>(in[source]) + at * in_bytes_;
+        }
+        steps_[i](params_.chain[i].scalar, data, length, streaming);
+      }
+      const void* const last = results[params_.steps - 1];
+      if (convert_ != nullptr) convert_(0, &last, &to, length, streaming);
     }
   }
 
@@ -138,8 +176,8 @@ class Chain {
   static constexpr int64_t kChainTile = 512;  // elements, a multiple of every block
 
   const ElementwiseParams& params_;
-  TileFunction widen_, narrow_;
-  TileFunction steps_[kElementwiseMostSteps] = {};
+  StepFunction steps_[kElementwiseMostSteps] = {};
+  TileFunction convert_ = nullptr;  // where the output has another dtype
   int64_t in_bytes_, out_bytes_;
 };
 
