@@ -40,30 +40,11 @@ class Joined {
  public:
   explicit Joined(const Pair& pair) {
     const ElementwiseParams first = params_of(pair.producer), second = params_of(pair.consumer);
+    if (first.steps + second.steps <= kElementwiseMostSteps) {
+      append(pair.producer, first, ops::kNotGiven);
+      append(pair.consumer, second, operand(pair.producer, kElementwiseOut0));
+    }
     steps_ = first.steps + second.steps;
-    if (steps_ > kElementwiseMostSteps) return;
-    const View& handed_over = operand(pair.producer, kElementwiseOut0);
-    const auto renumber = [&](const Command& command, const ElementwiseParams& params,
-                              uint32_t before) {
-      for (uint32_t i = 0; i < params.steps; ++i) {
-        const ElementwiseStep& step = params.chain[i];
-        const auto function = static_cast<ElementwiseFunction>(step.function);
-        std::array<uint32_t, 3> inputs = {};
-        for (int k = 0; k < ops::function_text(function).inputs; ++k) {
-          const uint32_t source = ops::step_input(step, k);
-          if (source >= kInputs) {
-            inputs[static_cast<size_t>(k)] = source + before;
-            continue;
-          }
-          const View& view = operand(command, static_cast<int>(source));
-          const bool joint = before > 0 && core::same_view(view, handed_over);
-          inputs[static_cast<size_t>(k)] = joint ? kInputs + before - 1 : position_of(view);
-        }
-        chain_[before + i] = ops::make_step(function, step.scalar, inputs);
-      }
-    };
-    renumber(pair.producer, first, 0);
-    renumber(pair.consumer, second, first.steps);
   }
 
   [[nodiscard]] uint32_t steps() const noexcept { return steps_; }
@@ -74,6 +55,25 @@ class Joined {
   }
 
  private:
+  /// Steps of a kernel; its input `handed_over` is the result of the last step so far.
+  void append(const Command& command, const ElementwiseParams& params, const View& handed_over) {
+    const uint32_t before = steps_;
+    for (const ElementwiseStep& step : std::span(params.chain).first(params.steps)) {
+      const auto function = static_cast<ElementwiseFunction>(step.function);
+      std::array<uint32_t, kInputs> inputs = {};
+      for (int k = 0; k < ops::function_text(function).inputs; ++k) {
+        const uint32_t source = ops::step_input(step, k);
+        const bool inside = source >= kInputs;
+        const View& view = inside ? ops::kNotGiven : operand(command, static_cast<int>(source));
+        inputs[static_cast<size_t>(k)] = inside ? source + before
+                                         : handed_over && core::same_view(view, handed_over)
+                                             ? kInputs + before - 1
+                                             : position_of(view);
+      }
+      chain_[steps_++] = ops::make_step(function, step.scalar, inputs);
+    }
+  }
+
   /// The same input twice is read once.
   uint32_t position_of(const View& view) {
     size_t at = 0;
