@@ -66,6 +66,17 @@ TEST_F(EncoderTest, sibling_slices_of_one_buffer_need_no_barrier) {
   EXPECT_EQ(encoder_.counters().barriers, 0);
 }
 
+TEST_F(EncoderTest, fences_are_barriers) {
+  must(encoder_.fence());  // before the first there is nothing to wait for
+  must(dispatch(a_, b_));
+  must(encoder_.fence());
+  must(encoder_.fence());
+  must(dispatch(a_, c_));
+  EXPECT_EQ(encoder_.counters().barriers, 1);
+  must(encoder_.submit_and_wait());
+  expect_error(encoder_.fence(), Code::failed_precondition, {"fence", "submitted already"});
+}
+
 TEST_F(EncoderTest, timings_name_the_dispatches_in_recorded_order) {
   must(dispatch(a_, b_, "first"));
   must(dispatch(b_, c_));

@@ -75,5 +75,22 @@ TEST_F(HazardsTest, a_conflict_several_dispatches_back_is_found) {
   EXPECT_TRUE(add({a_}, {}));
 }
 
+TEST_F(HazardsTest, among_very_many_slices_conflicts_are_found) {
+  const View many = must(device_.empty(DType::f32, {1000, 8}));
+  const auto row = [&](int64_t i) { return must(many.slice(0, i, i + 1)); };
+  for (const int64_t conflict : {0, 200, 300, 999}) {
+    tracker_ = {};
+    for (int64_t i = 0; i < 1000; ++i) EXPECT_FALSE(add({}, {row(i)}));
+    EXPECT_TRUE(add({row(conflict)}, {})) << conflict;
+  }
+}
+
+TEST_F(HazardsTest, a_fence_ends_what_came_before) {
+  EXPECT_FALSE(add({}, {a_}));
+  tracker_.fence();
+  EXPECT_FALSE(add({a_}, {b_}));
+  EXPECT_TRUE(add({b_}, {}));
+}
+
 }  // namespace
 }  // namespace norite::core
