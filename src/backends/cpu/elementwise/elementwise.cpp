@@ -111,20 +111,21 @@ using StepFunction = void (*)(float scalar, const StepData& data, int64_t count,
 template <class F, class E>
 void apply_step(float scalar, const StepData& data, int64_t count, bool streaming) {
   using Raw = typename E::Raw;
+  const StepData own = data;  // which no store can change: addresses stay in registers
   const VF c = hn::Set(DF(), scalar);
   for (int64_t i = 0; i < count; i += kBlock) {
     VF a[F::kInputs], b[F::kInputs], y_a[F::kOutputs], y_b[F::kOutputs];
     for (int k = 0; k < F::kInputs; ++k) {
-      const Block x = data.in_f32[k] ? E::load_f32(static_cast<const float*>(data.in[k]) + i)
-                                     : E::load(static_cast<const Raw*>(data.in[k]) + i);
+      const Block x = own.in_f32[k] ? E::load_f32(static_cast<const float*>(own.in[k]) + i)
+                                    : E::load(static_cast<const Raw*>(own.in[k]) + i);
       a[k] = x.a, b[k] = x.b;
     }
     F::apply(c, a, y_a);
     F::apply(c, b, y_b);
-    if (data.out_f32) {
-      E::store_f32({y_a[0], y_b[0]}, static_cast<float*>(data.out) + i);
+    if (own.out_f32) {
+      E::store_f32({y_a[0], y_b[0]}, static_cast<float*>(own.out) + i);
     } else {
-      write_block<E>({y_a[0], y_b[0]}, static_cast<Raw*>(data.out) + i, streaming);
+      write_block<E>({y_a[0], y_b[0]}, static_cast<Raw*>(own.out) + i, streaming);
     }
   }
 }
@@ -173,7 +174,7 @@ class Chain {
   }
 
  private:
-  static constexpr int64_t kChainTile = 512;  // elements, a multiple of every block
+  static constexpr int64_t kChainTile = 256;  // elements, a multiple of every block
 
   const ElementwiseParams& params_;
   StepFunction steps_[kElementwiseMostSteps] = {};
