@@ -79,11 +79,12 @@ Result<std::vector<GraphMeasurement>> measure_graphs(const Device& device, doubl
   NORITE_TRY_ASSIGN(Graph captured, Graph::capture(device, record));
   NORITE_TRY_ASSIGN(Graph optimised, Graph::capture(device, record));
   NORITE_TRY(optimised.optimise());
-  NORITE_TRY(add("eager", captured, [&]() -> Result<void> {
+  const auto run_eagerly = [&]() -> Result<void> {
     Encoder encoder = device.encoder();
     NORITE_TRY(block.record(encoder));
     return encoder.submit_and_wait();
-  }));
+  };
+  NORITE_TRY(add("eager", captured, run_eagerly));
   NORITE_TRY(add("replayed", captured, [&] { return captured.replay(); }));
   NORITE_TRY(add("optimised", optimised, [&] { return optimised.replay(); }));
   NORITE_TRY_ASSIGN(const double kernels_us, kernel_time_us(device, block));
