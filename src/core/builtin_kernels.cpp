@@ -11,6 +11,7 @@ Parameter in(const char* name) { return {name, Access::read, false}; }
 Parameter maybe_in(const char* name) { return {name, Access::read, true}; }
 Parameter out(const char* name) { return {name, Access::write, false}; }
 Parameter maybe_out(const char* name) { return {name, Access::write, true}; }
+Parameter in_out(const char* name) { return {name, Access::read_write, false}; }
 Parameter constants() { return {"params", Access::bytes, false}; }
 
 }  // namespace
@@ -25,9 +26,13 @@ std::span<const BuiltinKernel> builtin_kernels() {
         maybe_out("dx"), maybe_out("dw_partial"), constants()}},
       {"sum_partials", {in("partial"), out("out"), constants()}},
       // Rows that several groups share, where groups may wait for each other: text alone.
-      {"rms_norm_long", {}},
-      {"rms_norm_backward_long", {}},
-      {"clear_sums", {}},
+      {"rms_norm_long",
+       {in("x"), maybe_in("weight"), maybe_in("residual"), maybe_in("scale"), maybe_out("sum"),
+        maybe_out("y"), maybe_out("rms_inv"), constants(), in_out("sums")}},
+      {"rms_norm_backward_long",
+       {in("x"), maybe_in("weight"), in("dy"), maybe_in("rms_inv"), maybe_in("dresidual"),
+        maybe_out("dx"), maybe_out("dw_partial"), constants(), in_out("sums")}},
+      {"clear_sums", {out("words"), constants()}},
       {"fused_head_norm_rope",
        {in("x"), maybe_in("weight"), maybe_in("positions"), maybe_in("freq_factors"),
         maybe_in("cos"), maybe_in("sin"), out("y"), maybe_out("copy"), constants()}},

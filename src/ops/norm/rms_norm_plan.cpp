@@ -118,11 +118,12 @@ LongPlan plan_long(std::string_view kernel, core::Macros macros, int64_t dim, Ro
 
 }  // namespace
 
-// Up to here, a group does better with a row of its own.
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments) {
   const int64_t width = width_of(params, arguments);
-  if (params.dim <= (width == 1 ? 8192 : 4096 * width)) return std::nullopt;
+  // Up to here, a group does better with a row of its own.
+  const int64_t longest_alone = width == 1 ? 8192 : 4096 * width;
+  if (params.dim <= longest_alone) return std::nullopt;
   const bool alone = !arguments[kRmsNormScale].bound() && !arguments[kRmsNormResidual].bound();
   const int64_t most = width == 1 ? 32 : 8;
   const RowPlan tile{.width = width,
@@ -136,7 +137,8 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
 // Small groups are better balanced; of the longest rows too many would wait for each other.
 std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams& params,
                                                     std::span<const Argument> arguments) {
-  if (params.dim <= 8192) return std::nullopt;
+  constexpr int64_t kLongestAlone = 8192;
+  if (params.dim <= kLongestAlone) return std::nullopt;
   const int64_t width = width_of(params, arguments);
   const int64_t threads = width == 1 ? 256 : params.dim <= 65536 ? 64 : 128;
   const RowPlan tile{.width = width,
