@@ -8,6 +8,10 @@
 enum RmsNormLongArgument { kRmsNormLongSums = kRmsNormParams + 1 };
 enum RmsNormBackwardLongArgument { kRmsNormBackwardLongSums = kRmsNormBackwardParams + 1 };
 
+/// Tiles of an operand in threadgroup memory (tile_ring.h); the more wait, the less it matters that
+/// one group of a row comes late.
+enum LongStages { kRmsNormLongStages = 4, kRmsNormBackwardLongStages = 3 };
+
 enum ClearSumsArgument { kClearSumsWords, kClearSumsParams };
 
 struct ClearSumsParams {

@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: MIT
 // rms_norm for rows that are too long for one group (kernels/norm/rms_norm.metal says what it
-// computes, and is its check). A row is cut into tiles, and all groups together go through the
-// tiles of all rows in order, one tile each at a time. A group publishes its tile's sum of squares,
-// loads and sums its next tile while the others publish theirs, and only then writes the first one:
-// a row crosses the memory bus once, no group stands still, and a single row has as many groups as
-// tiles. On an H200 rows of 32768 to 262144 columns reach 0.88 to 0.93 of the copy bandwidth; one
-// group a row, which reads it twice, reached 0.72 (f32, 65536 columns) and 0.63 (262144).
+// computes, and is its check). A row is cut into tiles. A group keeps to one tile of its columns,
+// with its weights in registers, and goes down the rows. Its next tile is on its way (tile_ring.h)
+// while it sums this one and publishes the sum; what it writes is a tile from before, whose sums
+// all groups of the row have published meanwhile. A row crosses the memory bus once.
+//
+// On an H200, rows of more than 64 KiB reach 0.88 to 0.94 of the copy bandwidth. One group a row,
+// which reads it twice, reached 0.72 (f32, 65536 columns) and 0.63 (262144). Rows that begin
+// anywhere reach 0.5 (bf16) to 0.7.
 
+#include "common/lane_sum.h"
 #include "common/row_index.h"
 #include "common/row_sum.h"
-#include "common/tile.h"
 #include "cuda/params.h"
 #include "cuda/shared_sums.h"
 #include "norm/weight.h"
 
-/// A tile's place.
-struct TileIndex {
-  long row;
-  uint tile;
-};
+#define TILE_STAGES kRmsNormLongStages
+#define COPY_CACHE "ca"
+#include "cuda/tile_ring.h"
+
+/// x + residual, rounded as it is written.
+METAL_FUNC PackFloats summed(PackFloats values, PackFloats residual) {
+  RowPack sum;
+  sum.set(add(values, residual));
+  return sum.floats();
+}
 
 [[kernel, max_total_threads_per_threadgroup(THREADS_PER_ROW), cooperative(GROUPS_PER_UNIT)]]
 void rms_norm_long(
@@ -41,6 +48,7 @@ void rms_norm_long(
 #endif
     constant RmsNormParams& params [[buffer(kRmsNormParams)]],
     device SharedSum* sums [[buffer(kRmsNormLongSums)]],
+    threadgroup RowPack* stages [[threadgroup(0)]],
     uint group [[threadgroup_position_in_grid]],
     uint groups [[threadgroups_per_grid]],
     uint index [[thread_index_in_threadgroup]]) {
@@ -60,78 +68,86 @@ void rms_norm_long(
 #if !HAS_RMS_INV
   device float* rms_inv = nullptr;
 #endif
-  threadgroup float exchange[2 * EXCHANGE_SIZE], total_exchange[2 * EXCHANGE_SIZE];
-  uint turn = 0;
-
-  const uint dim = uint(params.dim), tiles = (dim - 1) / TILE_SIZE + 1;
+  threadgroup float exchange[2 * EXCHANGE_SIZE];
+  const uint tiles = uint((params.dim - 1) / TILE_SIZE) + 1, tile = group % tiles;
   const float inverse_dim = 1.0f / float(params.dim);
-  const long rows = row_count(params.rows);
-  const uint own = index * VECTOR_WIDTH;  // of a tile's columns, the thread's first
-
-  Tile<X_TYPE> s, addend, factor, before;
+  const long rows = row_count(params.rows), stride = groups / tiles, begin = group / tiles;
+  const uint steps = begin < rows ? uint((rows - begin - 1) / stride + 1) : 0;
+  const TileColumns columns = {tile * TILE_SIZE + index * VECTOR_WIDTH, uint(params.dim)};
   Tile<WEIGHT_TYPE> w;
-  TileIndex at = {group / tiles, group % tiles}, behind = at;
-  bool exists = at.row < rows, waiting = false;
-  while (exists || waiting) {
-    const uint first = at.tile * TILE_SIZE + own, first_behind = behind.tile * TILE_SIZE + own;
-    const RowIndex row = row_index(params.rows, at.row);
-    const RowIndex row_behind = row_index(params.rows, behind.row);
-    if (exists) s.load(x + row_offset(row, params.x), first, dim);
-    if (exists && HAS_RESIDUAL) {
-      addend.load(residual + row_offset(row, params.residual), first, dim);
+  if (HAS_WEIGHT) load_columns(w, weight, columns);
+
+  const TileRing xs = {stages + index}, residuals = {stages + RING_PACKS + index};
+  const TileExit exit = {stages + (HAS_RESIDUAL ? 2 : 1) * RING_PACKS + index};
+  for (uint step = 0; step < steps + TILE_STAGES - 1; ++step) {
+    begin_copies();
+    if (step < steps) {
+      const RowIndex at = row_index(params.rows, begin + step * stride);
+      xs.start(step, x + row_offset(at, params.x), columns);
+      if (HAS_RESIDUAL) residuals.start(step, residual + row_offset(at, params.residual), columns);
     }
-    if (waiting && HAS_WEIGHT) w.load(weight, first_behind, dim);
-    if (waiting && HAS_SCALE) {
-      factor.load(scale + row_offset(row_behind, params.scale), first_behind, dim);
+    end_copies();
+    if (step == 0) continue;
+
+    const uint now = step - 1, behind = step - (TILE_STAGES - 1);
+    const bool waiting = step >= TILE_STAGES - 1;
+    const long row_behind = begin + behind * stride;
+    const RowIndex at_behind = row_index(params.rows, row_behind);
+    Tile<X_TYPE> factor;
+    if (HAS_SCALE && waiting) {
+      load_columns(factor, scale + row_offset(at_behind, params.scale), columns);
     }
 
-    if (exists) {
+    if (now < steps) {
+      const RowIndex at = row_index(params.rows, begin + now * stride);
+      device const X_TYPE* x_row = x + row_offset(at, params.x);
+      device const X_TYPE* residual_row = residual + row_offset(at, params.residual);
+      device X_TYPE* sum_row = sum + row_offset(at, params.sum);
+      await_copies();
       float squares = 0.0f;
 #pragma unroll
       for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-        const uint column = first + v * PACK_STEP;
-        if (column >= dim) break;
+        if (!columns.exist(v)) break;
+        PackFloats s = xs.read(now, x_row, columns, v);
         if (HAS_RESIDUAL) {
-          s.packs[v].set(add(s.packs[v].floats(), addend.packs[v].floats()));
-          s.packs[v].store(sum + row_offset(row, params.sum) + column);
+          s = summed(s, residuals.read(now, residual_row, columns, v));
+          exit.put(s, sum_row, columns, v);
         }
-        const PackFloats values = s.packs[v].floats();
-        squares = add_products(values, values, squares);
+        squares = add_products(s, s, squares);
       }
-      squares = row_sum(squares, exchange + turn, index);
-      if (index == 0) publish(sums + at.row * tiles + at.tile, squares);
+      if (HAS_RESIDUAL) exit.finish(sum_row, columns);
+      squares = row_sum(squares, exchange + now % 2 * EXCHANGE_SIZE, index);
+      if (index == 0) publish(sums + (begin + now * stride) * tiles + tile, squares);
     }
 
     if (waiting) {
       float squares = 0.0f;
-      for (uint tile = index; tile < tiles; tile += THREADS_PER_ROW) {
-        squares += await(sums + behind.row * tiles + tile);
+      for (uint part = index % SIMD_WIDTH; part < tiles; part += SIMD_WIDTH) {
+        squares += await(sums + row_behind * tiles + part);
       }
-      squares = row_sum(squares, total_exchange + turn, index);
-      const float r = rms_inv_of(squares, inverse_dim, params.eps);
-      if (HAS_RMS_INV && first_behind == 0) rms_inv[row_offset(row_behind, params.rms_inv)] = r;
+      const float r = rms_inv_of(lane_sum<SIMD_WIDTH>(squares), inverse_dim, params.eps);
+      if (HAS_RMS_INV && columns.first == 0) rms_inv[row_offset(at_behind, params.rms_inv)] = r;
+      device const X_TYPE* x_row = x + row_offset(at_behind, params.x);
+      device const X_TYPE* residual_row = residual + row_offset(at_behind, params.residual);
+      device X_TYPE* y_row = y + row_offset(at_behind, params.y);
 #pragma unroll
       for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-        const uint column = first_behind + v * PACK_STEP;
-        if (!HAS_Y || column >= dim) break;
-        PackFloats values = multiply(before.packs[v].floats(), splat<VECTOR_WIDTH>(r));
+        if (!HAS_Y || !columns.exist(v)) break;
+        PackFloats values = xs.read(behind, x_row, columns, v);
+        if (HAS_RESIDUAL) {
+          values = summed(values, residuals.read(behind, residual_row, columns, v));
+        }
+        values = multiply(values, splat<VECTOR_WIDTH>(r));
         if (ROUND_BEFORE_WEIGHT) {
-          before.packs[v].set(values);
-          values = before.packs[v].floats();
+          RowPack rounded;
+          rounded.set(values);
+          values = rounded.floats();
         }
         if (HAS_WEIGHT) values = multiply(values, weight_factors(w.packs[v]));
         if (HAS_SCALE) values = multiply(values, factor.packs[v].floats());
-        store_floats(values, y + row_offset(row_behind, params.y) + column);
+        exit.put(values, y_row, columns, v);
       }
+      if (HAS_Y) exit.finish(y_row, columns);
     }
-
-    turn = EXCHANGE_SIZE - turn;
-    before = s;
-    behind = at;
-    waiting = exists;
-    at.tile += groups % tiles;
-    at.row += groups / tiles + (at.tile >= tiles ? 1 : 0);
-    at.tile -= at.tile >= tiles ? tiles : 0;
-    exists = at.row < rows;
   }
 }

@@ -26,3 +26,24 @@ METAL_FUNC float await(device const SharedSum* from) {
   } while ((word & 1) == 0);
   return as_type<float>(uint(word >> 32));
 }
+
+/// Two sums that lie side by side.
+METAL_FUNC void publish(device SharedSum* to, float2 values) {
+  const ulong x = ulong(as_type<uint>(values.x)) << 32 | 1;
+  const ulong y = ulong(as_type<uint>(values.y)) << 32 | 1;
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};"
+               :
+               : "l"(to), "l"(x), "l"(y)
+               : "memory");
+}
+
+METAL_FUNC float2 await_pair(device const SharedSum* from) {
+  ulong x = 0, y = 0;
+  do {
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(x), "=l"(y)
+                 : "l"(from)
+                 : "memory");
+  } while ((x & y & 1) == 0);
+  return float2(as_type<float>(uint(x >> 32)), as_type<float>(uint(y >> 32)));
+}

@@ -54,8 +54,11 @@ RowPlan plan_rows(int64_t dim, int64_t width, const RowLimits& limits) {
 
 int row_dims(const RowDims& rows) { return rows.count[0] * rows.count[1] == 1 ? 1 : 3; }
 
-bool rows_aligned(const Argument& operand, const RowStrides& strides) {
-  return is_aligned(operand, {strides.stride[0], strides.stride[1], strides.stride[2]});
+bool rows_aligned(std::span<const RowPlace> places) {
+  return std::all_of(places.begin(), places.end(), [](const RowPlace& place) {
+    const auto& stride = place.strides.stride;
+    return is_aligned(place.operand, {stride[0], stride[1], stride[2]});
+  });
 }
 
 }  // namespace norite::ops

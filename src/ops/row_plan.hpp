@@ -2,6 +2,8 @@
 // How threads share the rows of the kernels that walk them in tiles (kernels/common/tile.h).
 #pragma once
 
+#include <span>
+
 #include "common/rows.h"
 #include "ops/plan.hpp"
 
@@ -32,7 +34,13 @@ RowPlan plan_rows(int64_t dim, int64_t width, const RowLimits& limits);
 /// ROW_DIMS: 1 where all rows lie evenly, which saves their addresses much arithmetic.
 int row_dims(const RowDims& rows);
 
-/// is_aligned for rows at `strides`.
-bool rows_aligned(const Argument& operand, const RowStrides& strides);
+/// An operand's rows.
+struct RowPlace {
+  const Argument& operand;
+  const RowStrides& strides;
+};
+
+/// Whether all of them begin with a pack; absent ones do.
+bool rows_aligned(std::span<const RowPlace> places);
 
 }  // namespace norite::ops

@@ -58,7 +58,14 @@ std::string describe(const KernelId& id) {
 
 struct Form {
   std::string kernel, name, text;
+  bool cuda_only;  // what older GPUs cannot do is never asked of them
 };
+
+bool is_cuda_only(const std::string& kernel) {
+  return std::ranges::any_of(core::kernel_files(), [&](const core::EmbeddedFile& file) {
+    return file.path == "cuda/" + kernel + ".metal";
+  });
+}
 
 /// A few forms in which every value of every macro occurs, those that show the most first.
 std::vector<Form> covering_forms() {
@@ -72,7 +79,7 @@ std::vector<Form> covering_forms() {
       };
       if (std::ranges::count_if(id.specialisation, is_new) < wanted) continue;
       for (const auto& [macro, value] : id.specialisation) seen.insert({id.name, macro, value});
-      forms.push_back({id.name, describe(id), lowered(id)});
+      forms.push_back({id.name, describe(id), lowered(id), is_cuda_only(id.name)});
     }
   }
   return forms;
@@ -85,6 +92,7 @@ std::vector<Form> forms_for(int capability) {
   std::vector<Form> chosen;
   std::set<std::string> kernels;
   for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].cuda_only && capability < 80) continue;
     const bool its_turn = (i + static_cast<size_t>(capability)) % 4 == 0;
     if (kernels.insert(all[i].kernel).second || capability == 90 || its_turn) {
       chosen.push_back(all[i]);

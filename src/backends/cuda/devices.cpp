@@ -10,6 +10,7 @@ namespace norite::cuda {
 namespace {
 
 constexpr int kOldestCapability = 75;  // what NVRTC still compiles for
+constexpr int kCopiesAhead = 80;       // to threadgroup memory, from here on
 
 /// Asks for several values; the first error counts.
 class Questions {
@@ -72,7 +73,9 @@ Result<Gpu> describe_gpu(const Driver& driver, int index) {
   info.index = index;
   info.name = ask.name();
   const int multiprocessors = ask.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-  const bool cooperates = ask.attribute(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) != 0;
+  // Kernels whose groups wait for each other copy ahead, which older GPUs cannot.
+  const bool cooperates = gpu.capability >= kCopiesAhead &&
+                          ask.attribute(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) != 0;
   info.details = fmt::format("sm_{}, {} multiprocessors, CUDA {}", gpu.capability, multiprocessors,
                              version_text(driver.version));
   info.memory_bytes = ask.memory_bytes();

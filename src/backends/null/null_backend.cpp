@@ -23,9 +23,11 @@ DeviceInfo describe() {
   info.details = "records dispatches, computes nothing";
   info.computes = false;
   info.memory_bytes = int64_t{1} << 30;
+  // Those of a large GPU, so that plans for one can be recorded anywhere.
   info.limits = {.max_buffer_bytes = int64_t{1} << 30,
                  .max_threads_per_group = 1024,
-                 .max_group_memory_bytes = 32 * 1024};
+                 .max_group_memory_bytes = 227 * 1024,
+                 .cooperating_units = 132};
   return info;
 }
 

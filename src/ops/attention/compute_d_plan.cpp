@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ops/attention/compute_d_plan.hpp"
 
+#include <array>
+
 #include "ops/row_plan.hpp"
 #include "ops/rows.hpp"
 
@@ -9,7 +11,7 @@ namespace norite::ops {
 Plan plan_compute_d(const ComputeDParams& params, std::span<const Argument> arguments) {
   const Argument& o = arguments[kComputeDO];
   const bool aligned =
-      rows_aligned(o, params.o) && rows_aligned(arguments[kComputeDDo], params.d_o);
+      rows_aligned(std::array<RowPlace, 2>{{{o, params.o}, {arguments[kComputeDDo], params.d_o}}});
   const int64_t width = pack_width(params.head_dim, o.view().dtype(), aligned);
   const RowPlan rows = plan_rows(params.head_dim, width, {.vectors = width == 1 ? 8 : 4});
   Plan plan{

@@ -30,11 +30,20 @@ Result<void> clear_sums(Encoder& encoder, std::string_view operation, const View
 
 std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan, int64_t rows,
                                       int64_t sums) {
-  const int64_t at_once = device.info().limits.cooperating_units * plan.groups_per_unit;
+  // What CUDA takes of every group, and the kernel's own exchange.
+  constexpr int64_t kReserved = 1024, kExchange = 512;
+  const DeviceLimits& limits = device.info().limits;
+  const int64_t groups =
+      std::min(plan.tile.groups_per_unit, (limits.max_group_memory_bytes + kReserved) /
+                                              (plan.group_memory + kReserved + kExchange));
+  const int64_t at_once = limits.cooperating_units * groups / plan.tiles;
   const int64_t words = rows * plan.tiles * sums * kWordsPerSum;
-  if (plan.tiles > at_once || words > UINT32_MAX) return std::nullopt;
-  LongRows fit{.plan = plan.plan, .rows = std::min(at_once / plan.tiles, rows), .words = words};
-  fit.plan.grid = {.groups = {fit.rows * plan.tiles, 1, 1}, .threads = {plan.threads, 1, 1}};
+  if (at_once == 0 || words > UINT32_MAX) return std::nullopt;
+  LongRows fit{.plan = plan.plan, .rows = std::min(at_once, rows), .words = words};
+  fit.plan.macros.add({{"GROUPS_PER_UNIT", groups}});
+  fit.plan.grid = {.groups = {fit.rows * plan.tiles, 1, 1},
+                   .threads = {plan.tile.threads, 1, 1},
+                   .threadgroup_memory = {plan.group_memory}};
   return fit;
 }
 

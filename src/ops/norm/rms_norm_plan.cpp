@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "ops/norm/rms_norm_plan.hpp"
 
+#include <array>
+
+#include "cuda/params.h"
 #include "ops/row_plan.hpp"
 #include "ops/rows.hpp"
 
@@ -8,24 +11,32 @@ namespace norite::ops {
 
 namespace {
 
-/// Elements of a pack: 1 where an operand's rows forbid more.
-int64_t width_of(const RmsNormParams& params, std::span<const Argument> arguments) {
-  const bool aligned = rows_aligned(arguments[kRmsNormX], params.x) &&
-                       is_aligned(arguments[kRmsNormWeight], {}) &&
-                       rows_aligned(arguments[kRmsNormResidual], params.residual) &&
-                       rows_aligned(arguments[kRmsNormScale], params.scale) &&
-                       rows_aligned(arguments[kRmsNormSum], params.sum) &&
-                       rows_aligned(arguments[kRmsNormY], params.y);
-  return pack_width(params.dim, arguments[kRmsNormX].view().dtype(), aligned);
+std::array<RowPlace, 5> places_of(const RmsNormParams& params,
+                                  std::span<const Argument> arguments) {
+  return {{{arguments[kRmsNormX], params.x},
+           {arguments[kRmsNormResidual], params.residual},
+           {arguments[kRmsNormScale], params.scale},
+           {arguments[kRmsNormSum], params.sum},
+           {arguments[kRmsNormY], params.y}}};
 }
 
-int64_t width_of(const RmsNormBackwardParams& params, std::span<const Argument> arguments) {
-  const bool aligned = rows_aligned(arguments[kRmsNormBackwardX], params.x) &&
-                       is_aligned(arguments[kRmsNormBackwardWeight], {}) &&
-                       rows_aligned(arguments[kRmsNormBackwardDy], params.dy) &&
-                       rows_aligned(arguments[kRmsNormBackwardDresidual], params.dresidual) &&
-                       rows_aligned(arguments[kRmsNormBackwardDx], params.dx);
-  return pack_width(params.dim, arguments[kRmsNormBackwardX].view().dtype(), aligned);
+std::array<RowPlace, 4> places_of(const RmsNormBackwardParams& params,
+                                  std::span<const Argument> arguments) {
+  return {{{arguments[kRmsNormBackwardX], params.x},
+           {arguments[kRmsNormBackwardDy], params.dy},
+           {arguments[kRmsNormBackwardDresidual], params.dresidual},
+           {arguments[kRmsNormBackwardDx], params.dx}}};
+}
+
+/// Elements of a pack: 1 where an operand's rows forbid more. x and weight have the same places in
+/// both passes.
+template <class Params>
+int64_t width_of(const Params& params, std::span<const Argument> arguments) {
+  static_assert(int{kRmsNormX} == int{kRmsNormBackwardX} &&
+                int{kRmsNormWeight} == int{kRmsNormBackwardWeight});
+  const bool aligned =
+      is_aligned(arguments[kRmsNormWeight], {}) && rows_aligned(places_of(params, arguments));
+  return pack_width(params.dim, arguments[kRmsNormX].view().dtype(), aligned);
 }
 
 core::Macros macros_of(const RmsNormParams& params, std::span<const Argument> arguments) {
@@ -106,49 +117,73 @@ Plan plan_rms_norm_backward(const RmsNormBackwardParams& params,
 
 namespace {
 
-LongPlan plan_long(std::string_view kernel, core::Macros macros, int64_t dim, RowPlan tile,
-                   int64_t groups_per_unit) {
-  macros.add({{"GROUPS_PER_UNIT", groups_per_unit}});
-  tile.add_to(macros);
-  return {.plan = {.kernel = kernel, .macros = std::move(macros), .grid = {}, .columns = dim},
-          .tiles = (dim - 1) / (tile.threads * tile.vectors * tile.width) + 1,
-          .threads = tile.threads,
-          .groups_per_unit = groups_per_unit};
+template <class Params>
+LongRowsLayout long_layout(const Params& params, std::span<const Argument> arguments,
+                           int64_t staged, int64_t stages) {
+  return {.dim = params.dim,
+          .width = 16 / size_of(arguments[kRmsNormX].view().dtype()),
+          .staged = staged,
+          .stages = stages,
+          .shifted = width_of(params, arguments) == 1};
 }
 
 }  // namespace
 
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments) {
-  const int64_t width = width_of(params, arguments);
-  // Up to here, a group does better with a row of its own.
-  const int64_t longest_alone = width == 1 ? 8192 : 4096 * width;
-  if (params.dim <= longest_alone) return std::nullopt;
-  const bool alone = !arguments[kRmsNormScale].bound() && !arguments[kRmsNormResidual].bound();
-  const int64_t most = width == 1 ? 32 : 8;
-  const RowPlan tile{.width = width,
-                     .vectors = alone ? most : most / 2,
-                     .threads = 128,
-                     .rows = 1,
-                     .looped = false};
-  return plan_long("rms_norm_long", macros_of(params, arguments), params.dim, tile, 4);
+  // Up to here, a group does better with a row of its own: of packs, and of lone elements.
+  constexpr int64_t kPacksAlone = 4096, kElementsAlone = 8192;
+  if (params.dim <= kElementsAlone) return std::nullopt;
+  const bool residual = arguments[kRmsNormResidual].bound();
+  const LongRowsLayout rows = long_layout(params, arguments, residual ? 2 : 1, kRmsNormLongStages);
+  if (!rows.shifted && params.dim <= kPacksAlone * rows.width) return std::nullopt;
+  static constexpr std::array<TileShape, 1> kShape = {{{256, 4, 3}}}, kShifted = {{{128, 4, 5}}};
+  static constexpr std::array<TileShape, 1> kResidual = {{{128, 4, 3}}},
+                                            kResidualShifted = {{{128, 2, 5}}};
+  const auto& shapes =
+      residual ? (rows.shifted ? kResidualShifted : kResidual) : (rows.shifted ? kShifted : kShape);
+  return plan_long({.kernel = "rms_norm_long", .macros = macros_of(params, arguments), .grid = {}},
+                   rows, shapes);
 }
 
-// Small groups are better balanced; of the longest rows too many would wait for each other.
+namespace {
+
+/// Whether a group that has a row of at most `dim` columns to itself leaves many threads idle. Of
+/// f32 rows it has half as many elements in flight, and others fill the gap.
+bool wasteful_alone(int64_t dim, int64_t width) {
+  constexpr int64_t kShortest = 2048;
+  if (width != 8 || dim < kShortest) return false;
+  const RowPlan alone = plan_rows(dim, width, rms_norm_backward_limits(width));
+  return 5 * dim < 4 * alone.threads * alone.vectors * width;
+}
+
+/// A pack of a 16-bit row has twice the sums of dw, and a thread with a residual's gradient holds
+/// more yet. Small groups wait less for each other.
+std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_dresidual) {
+  static constexpr std::array<TileShape, 1> kShifted = {{{128, 3, 5}}};
+  static constexpr std::array<TileShape, 4> kWide = {
+      {{256, 4, 2}, {256, 3, 3}, {64, 5, 7}, {512, 4, 1}}};
+  static constexpr std::array<TileShape, 5> kNarrow = {
+      {{64, 6, 6}, {64, 5, 7}, {64, 4, 8}, {128, 4, 4}, {256, 4, 2}}};
+  static constexpr std::array<TileShape, 3> kNarrowDresidual = {
+      {{64, 4, 6}, {128, 4, 3}, {256, 4, 1}}};
+  if (rows.shifted) return kShifted;
+  if (rows.width == 4) return kWide;
+  return has_dresidual ? std::span<const TileShape>(kNarrowDresidual) : kNarrow;
+}
+
+}  // namespace
+
 std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams& params,
                                                     std::span<const Argument> arguments) {
   constexpr int64_t kLongestAlone = 8192;
-  if (params.dim <= kLongestAlone) return std::nullopt;
-  const int64_t width = width_of(params, arguments);
-  const int64_t threads = width == 1 ? 256 : params.dim <= 65536 ? 64 : 128;
-  const RowPlan tile{.width = width,
-                     .vectors = width == 1 ? 8 : 4,
-                     .threads = threads,
-                     .rows = 1,
-                     .looped = false};
-  const int64_t threads_per_unit = width == 1 ? 768 : width == 4 ? 512 : 384;
-  return plan_long("rms_norm_backward_long", macros_of(params, arguments), params.dim, tile,
-                   threads_per_unit / threads);
+  const int64_t width = 16 / size_of(arguments[kRmsNormBackwardX].view().dtype());
+  if (params.dim <= kLongestAlone && !wasteful_alone(params.dim, width)) return std::nullopt;
+  const LongRowsLayout rows = long_layout(params, arguments, 2, kRmsNormBackwardLongStages);
+  if (rows.shifted && params.dim <= kLongestAlone) return std::nullopt;
+  return plan_long(
+      {.kernel = "rms_norm_backward_long", .macros = macros_of(params, arguments), .grid = {}},
+      rows, backward_shapes(rows, arguments[kRmsNormBackwardDresidual].bound()));
 }
 
 Plan plan_sum_partials(const SumPartialsParams& params, std::span<const Argument> arguments) {

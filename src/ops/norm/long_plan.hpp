@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// How groups share a row that is too long for one (kernels/cuda): one tile each.
+#pragma once
+
+#include <span>
+
+#include "ops/plan.hpp"
+
+namespace norite::ops {
+
+/// A group's part of a row, and how many groups a compute unit holds at the same time, where it has
+/// the memory.
+struct TileShape {
+  int64_t threads, vectors, groups_per_unit;
+};
+
+struct LongPlan {
+  Plan plan;  // without a grid
+  TileShape tile;
+  int64_t tiles;         // of a row: as many groups share it
+  int64_t group_memory;  // bytes of a group's stages
+};
+
+/// What the kernel keeps on its way and how its rows lie.
+struct LongRowsLayout {
+  int64_t dim, width;
+  int64_t staged;  // operands in stages
+  int64_t stages;  // of each of them
+  bool shifted;    // rows begin or end inside of packs
+};
+
+/// Adds the macros of the first shape that keeps nearly all of the GPU busy, else of the one that
+/// keeps the most. It follows from the layout alone, so that a row has the same bits among any
+/// others.
+LongPlan plan_long(Plan plan, const LongRowsLayout& rows, std::span<const TileShape> shapes);
+
+}  // namespace norite::ops
