@@ -54,4 +54,10 @@ const BuiltinKernel* find_builtin(std::string_view kernel) noexcept {
   return found == kernels.end() ? nullptr : &*found;
 }
 
+Access declared_access(const BuiltinKernel* builtin, std::span<const Parameter> parameters,
+                       size_t position) noexcept {
+  const bool declared = builtin != nullptr && position < builtin->parameters.size();
+  return declared ? builtin->parameters[position].access : parameters[position].access;
+}
+
 }  // namespace norite::core

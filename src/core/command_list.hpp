@@ -24,6 +24,9 @@ struct Command {
 struct CommandList {
   std::vector<Command> commands;
   bool timing = false;
+  /// The bytes that commands touch, and fences, are all that orders them: their places in the list
+  /// are one order of many.
+  bool reordered = false;
 };
 
 /// "rms_norm", or "one of rms_norm, sum_partials": a GPU does not always tell which one failed.

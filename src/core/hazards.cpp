@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/builtin_kernels.hpp"
+
 namespace norite::core {
 
 namespace {
@@ -27,6 +29,12 @@ void insert(std::vector<Footprint>& footprints, const Footprint& one) {
   last.pitch = 0;
 }
 
+void add_access(const View& view, Access access, Accesses& accesses) {
+  const Footprint touched = footprint(view);
+  if (access != Access::write) accesses.reads.push_back(touched);
+  if (access != Access::read) accesses.writes.push_back(touched);
+}
+
 }  // namespace
 
 void find_accesses(const Pipeline& pipeline, std::span<const Argument> arguments,
@@ -35,11 +43,18 @@ void find_accesses(const Pipeline& pipeline, std::span<const Argument> arguments
   accesses.writes.clear();
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i].view()) continue;
-    const Access access = pipeline.parameters()[i].access;
-    const Footprint touched = footprint(arguments[i].view());
-    if (access != Access::write) accesses.reads.push_back(touched);
-    if (access != Access::read) accesses.writes.push_back(touched);
+    add_access(arguments[i].view(), pipeline.parameters()[i].access, accesses);
   }
+}
+
+Accesses declared_accesses(const Pipeline& pipeline, std::span<const Argument> arguments) {
+  const BuiltinKernel* const builtin = find_builtin(pipeline.name());
+  Accesses accesses;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].view()) continue;
+    add_access(arguments[i].view(), declared_access(builtin, pipeline.parameters(), i), accesses);
+  }
+  return accesses;
 }
 
 const Accesses* HazardTracker::earlier(const Footprint& one) const {

@@ -21,6 +21,10 @@ struct Accesses {
 void find_accesses(const Pipeline& pipeline, std::span<const Argument> arguments,
                    Accesses& accesses);
 
+/// The same, where built-in kernels say what they do: their text may allow more.
+[[nodiscard]] Accesses declared_accesses(const Pipeline& pipeline,
+                                         std::span<const Argument> arguments);
+
 /// Follows dispatches in recorded order. A dispatch needs a barrier when it writes what an earlier
 /// one since the last barrier reads or writes, or reads what such a one writes.
 class HazardTracker {

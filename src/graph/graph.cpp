@@ -134,6 +134,7 @@ Result<GraphReport> Graph::optimise(const GraphOptions& options) {
   }
   if (options.reorder) {
     graph::schedule(program, report);
+    impl_->list.reordered = true;
   } else {
     place_barriers(program);
   }

@@ -36,20 +36,16 @@ class Written {
 }  // namespace
 
 Node::Node(core::Command its_command)
-    : command(std::move(its_command)), builtin(core::find_builtin(command.pipeline.name())) {
+    : command(std::move(its_command)),
+      builtin(core::find_builtin(command.pipeline.name())),
+      accesses(core::declared_accesses(command.pipeline, command.arguments)) {
   command.bytes = 0;
-  for (size_t i = 0; i < command.arguments.size(); ++i) {
-    if (!command.arguments[i].view()) continue;
-    const core::Footprint touched = core::footprint(command.arguments[i].view());
-    if (access(i) != Access::write) accesses.reads.push_back(touched);
-    if (access(i) != Access::read) accesses.writes.push_back(touched);
-    command.bytes += touched.bytes * (access(i) == Access::read_write ? 2 : 1);
-  }
+  for (const core::Footprint& read : accesses.reads) command.bytes += read.bytes;
+  for (const core::Footprint& write : accesses.writes) command.bytes += write.bytes;
 }
 
 Access Node::access(size_t position) const {
-  const bool declared = builtin != nullptr && position < builtin->parameters.size();
-  return (declared ? builtin->parameters : command.pipeline.parameters())[position].access;
+  return core::declared_access(builtin, command.pipeline.parameters(), position);
 }
 
 Uses find_uses(const Program& program) {

@@ -2,7 +2,12 @@
 // Graphs on a real NVIDIA GPU. Skipped where there is none.
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include "backends/cuda/driver.hpp"
+#include "backends/cuda/stream_graph.hpp"
 #include "cases/gemma_block.hpp"
+#include "core/recording.hpp"
 #include "host_values.hpp"
 
 namespace norite {
@@ -57,6 +62,82 @@ TEST_F(CudaGraphGpuTest, chains_and_rebinding) {
   must(graph.rebind(x, other));
   must(graph.replay());
   EXPECT_EQ(test::download_bytes(y), expected_other);
+}
+
+/// Chains of norms that begin with one input, and the sum of their ends.
+struct Chains {
+  static constexpr int64_t kChains = 6, kSteps = 4;
+
+  Chains(const Device& on, const Shape& shape)
+      : device(on),
+        x(must(on.empty(DType::f32, shape))),
+        y(must(on.empty(DType::f32, shape))),
+        weights(test::upload(on, DType::f32, {kChains, shape[1]},
+                             test::pattern(kChains * shape[1], 3))) {}
+
+  Result<void> record(Encoder& e) const {
+    std::array<View, kChains> ends;
+    for (int64_t chain = 0; chain < kChains; ++chain) {
+      NORITE_TRY_ASSIGN(const View row, View(weights).slice(0, chain, chain + 1));
+      NORITE_TRY_ASSIGN(const View weight, row.reshape({weights.shape()[1]}));
+      View from = x;
+      for (int64_t step = 0; step < kSteps; ++step) {
+        NORITE_TRY_ASSIGN(const Buffer to, device.empty(DType::f32, x.shape()));
+        NORITE_TRY(ops::rms_norm(e, {.x = from, .weight = weight, .y = to}));
+        from = to;
+      }
+      ends[static_cast<size_t>(chain)] = from;
+    }
+    NORITE_TRY(ops::add(e, {.a = ends[0], .b = ends[1], .y = y}));
+    for (size_t i = 2; i < ends.size(); ++i) {
+      NORITE_TRY(ops::add(e, {.a = y, .b = ends[i], .y = y}));
+    }
+    return {};
+  }
+
+  Device device;
+  Buffer x, y, weights;
+};
+
+/// With other values each time: what a kernel reads too early is not what was there before.
+void expect_replays_like_eager(const Device& device, const Shape& shape, int replays) {
+  Chains eager(device, shape), captured(device, shape);
+  Graph graph = must(Graph::capture(device, [&](Encoder& e) { return captured.record(e); }));
+  must(graph.optimise({.fuse = false}));
+  for (int replay = 0; replay < replays; ++replay) {
+    const auto values = test::pattern(eager.x.count(), static_cast<uint32_t>(replay + 5));
+    for (Chains* chains : {&eager, &captured}) {
+      must(chains->x.write(std::as_bytes(std::span(values))));
+    }
+    test::run(device, [&](Encoder& e) { return eager.record(e); });
+    must(graph.replay());
+    ASSERT_EQ(test::download_bytes(captured.y), test::download_bytes(eager.y)) << replay;
+  }
+}
+
+TEST_F(CudaGraphGpuTest, branches_that_join_give_the_bits_of_eager_execution) {
+  expect_replays_like_eager(device(), {1, 4096}, 200);
+  expect_replays_like_eager(device(), {512, 4096}, 20);
+}
+
+// Rows that several groups share: their kernels are cooperative.
+TEST_F(CudaGraphGpuTest, branches_of_long_rows_give_the_bits_of_eager_execution) {
+  expect_replays_like_eager(device(), {1, 262144}, 100);
+  expect_replays_like_eager(device(), {64, 65536}, 20);
+}
+
+// Otherwise kernels would be launched one by one, with the same results.
+TEST_F(CudaGraphGpuTest, branches_are_captured) {
+  for (const Shape& shape : {Shape{1, 4096}, Shape{1, 262144}}) {
+    const Chains chains(device(), shape);
+    const auto session = std::make_shared<core::CaptureSession>();
+    Encoder encoder = core::Recording::begin(device(), session);
+    must(chains.record(encoder));
+    core::CommandList list{.commands = must(core::Recording::take(encoder)), .reordered = true};
+    const auto context = must(cuda::Context::retain(must(cuda::driver()), 0, "cuda:0"));
+    const cuda::Current current(*context);
+    must(must(cuda::StreamGraph::make(context))->become(list));
+  }
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ Result<void> ConstantRing::prepare() {
                                   "memory for constants");
 }
 
-Result<CUdeviceptr> ConstantRing::place(std::span<const std::byte> constants) {
+Result<CUdeviceptr> ConstantRing::place(const Stream& stream,
+                                        std::span<const std::byte> constants) {
   if (constants.size() > kBytes) {
     return fail(Code::invalid_argument, fmt::format("{} bytes of constants, at most {} expected",
                                                     constants.size(), kBytes));
@@ -42,8 +43,8 @@ Result<CUdeviceptr> ConstantRing::place(std::span<const std::byte> constants) {
   std::byte* const staged = host_->data() + used_;
   const CUdeviceptr target = device_ + used_;
   std::memcpy(staged, constants.data(), constants.size());
-  NORITE_TRY(stream_->context().check(
-      stream_->driver().cuMemcpyHtoDAsync_v2(target, staged, constants.size(), stream_->handle()),
+  NORITE_TRY(stream.context().check(
+      stream.driver().cuMemcpyHtoDAsync_v2(target, staged, constants.size(), stream.handle()),
       "a copy of constants"));
   used_ = std::min(kBytes, (used_ + constants.size() + kAlignment - 1) / kAlignment * kAlignment);
   return target;

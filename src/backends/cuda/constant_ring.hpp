@@ -9,7 +9,7 @@
 namespace norite::cuda {
 
 /// Constants that a kernel takes by pointer, in memory of the GPU: a ring that copies follow each
-/// other in. It belongs to whoever puts work on the stream, one thread at a time.
+/// other in. It belongs to whoever puts work on a stream, one thread at a time.
 class ConstantRing {
  public:
   explicit ConstantRing(std::shared_ptr<Stream> stream) : stream_(std::move(stream)) {}
@@ -19,8 +19,10 @@ class ConstantRing {
 
   static constexpr size_t kBytes = size_t{1} << 20;
 
-  /// Where the constants are for kernels launched next, until the ring has gone round.
-  [[nodiscard]] Result<CUdeviceptr> place(std::span<const std::byte> constants);
+  /// Copies constants on a stream: where they are for what follows there, until the ring has gone
+  /// round, when it waits for its own stream.
+  [[nodiscard]] Result<CUdeviceptr> place(const Stream& stream,
+                                          std::span<const std::byte> constants);
 
  private:
   [[nodiscard]] Result<void> prepare();

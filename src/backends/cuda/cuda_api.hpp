@@ -33,6 +33,7 @@ constexpr CUresult CUDA_ERROR_CONTEXT_IS_DESTROYED = 709;
 constexpr CUresult CUDA_ERROR_ASSERT = 710;
 constexpr CUresult CUDA_ERROR_HARDWARE_STACK_ERROR = 714;
 constexpr CUresult CUDA_ERROR_LAUNCH_FAILED = 719;
+constexpr CUresult CUDA_ERROR_STREAM_CAPTURE_UNJOINED = 904;
 constexpr CUresult CUDA_ERROR_UNKNOWN = 999;
 
 constexpr int CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1;
@@ -53,6 +54,7 @@ constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 constexpr int CU_STREAM_CAPTURE_MODE_RELAXED = 2;
 constexpr unsigned CU_EVENT_DEFAULT = 0;
 constexpr unsigned CU_EVENT_BLOCKING_SYNC = 1;
+constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
 
 constexpr int CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2;
 constexpr int CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6;
@@ -108,6 +110,7 @@ struct CUgraphExecUpdateResultInfo {
   X(cuStreamCreate, (CUstream * stream, unsigned flags))                                           \
   X(cuStreamDestroy_v2, (CUstream stream))                                                         \
   X(cuStreamSynchronize, (CUstream stream))                                                        \
+  X(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags))                           \
   X(cuEventCreate, (CUevent * event, unsigned flags))                                              \
   X(cuEventDestroy_v2, (CUevent event))                                                            \
   X(cuEventRecord, (CUevent event, CUstream stream))                                               \

@@ -23,9 +23,9 @@ Result<CUevent> Events::take() {
   return event;
 }
 
-Result<CUevent> Events::record() {
+Result<CUevent> Events::record(const Stream& stream) {
   NORITE_TRY_ASSIGN(CUevent event, take());
-  const CUresult error = stream_->driver().cuEventRecord(event, stream_->handle());
+  const CUresult error = stream.driver().cuEventRecord(event, stream.handle());
   if (error == CUDA_SUCCESS) return event;
   give_back(event);
   NORITE_TRY(stream_->context().check(error, "recording an event"));

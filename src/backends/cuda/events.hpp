@@ -18,8 +18,9 @@ class Events {
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
 
-  /// An event that is recorded now.
-  [[nodiscard]] Result<CUevent> record();
+  /// An event that is recorded now: on the stream they were made for, or on another of its context.
+  [[nodiscard]] Result<CUevent> record() { return record(*stream_); }
+  [[nodiscard]] Result<CUevent> record(const Stream& stream);
   void give_back(CUevent event);
 
  private:

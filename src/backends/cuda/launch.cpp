@@ -61,7 +61,7 @@ class Parameters {
   size_t count_ = 0;
 };
 
-Result<void> add_buffers(const KernelForm& form, const core::Command& command,
+Result<void> add_buffers(const Stream& stream, const KernelForm& form, const core::Command& command,
                          ConstantRing& constants, Parameters& parameters) {
   for (const msl::NvrtcParameter& buffer : form.buffers) {
     const Argument& argument = command.arguments[buffer.index];
@@ -70,7 +70,7 @@ Result<void> add_buffers(const KernelForm& form, const core::Command& command,
     } else if (form.by_value(buffer)) {
       parameters.add_value(argument.constants().data());
     } else {
-      NORITE_TRY_ASSIGN(const CUdeviceptr placed, constants.place(argument.constants()));
+      NORITE_TRY_ASSIGN(const CUdeviceptr placed, constants.place(stream, argument.constants()));
       parameters.add_pointer(placed);
     }
   }
@@ -131,7 +131,7 @@ Result<void> launch(const Stream& stream, ConstantRing& constants, const core::C
   NORITE_TRY_ASSIGN(const KernelForm* const form, kernel.form_for(command));
 
   Parameters parameters;
-  NORITE_TRY(add_buffers(*form, command, constants, parameters));
+  NORITE_TRY(add_buffers(stream, *form, command, constants, parameters));
   const int64_t shared_bytes = add_slots(command.grid, parameters);
   if (shared_bytes > form->module->max_dynamic_bytes()) {
     return fail(Code::invalid_argument,

@@ -7,7 +7,7 @@
 
 namespace norite::cuda {
 
-/// The one stream of a device: whatever is put on it happens in that order.
+/// Whatever is put on it happens in that order. A device has one; graphs are captured on others.
 class Stream {
  public:
   [[nodiscard]] static Result<std::shared_ptr<Stream>> create(std::shared_ptr<Context> context);

@@ -8,55 +8,101 @@
 
 namespace norite::cuda {
 
+namespace {
+
+Result<void> wait(const Stream& stream, CUevent event) {
+  return stream.context().check(stream.driver().cuStreamWaitEvent(stream.handle(), event, 0),
+                                "waiting for another branch");
+}
+
+}  // namespace
+
+StreamGraph::StreamGraph(std::shared_ptr<Context> context, const std::shared_ptr<Stream>& origin)
+    : context_(std::move(context)), streams_{origin}, events_(origin, CU_EVENT_DISABLE_TIMING) {}
+
 Result<std::shared_ptr<StreamGraph>> StreamGraph::make(const std::shared_ptr<Context>& context) {
-  NORITE_TRY_ASSIGN(auto stream, Stream::create(context));
-  return std::shared_ptr<StreamGraph>(new StreamGraph(std::move(stream)));
+  NORITE_TRY_ASSIGN(const auto origin, Stream::create(context));
+  return std::shared_ptr<StreamGraph>(new StreamGraph(context, origin));
 }
 
 StreamGraph::~StreamGraph() {
-  const Current current(stream_->context());
+  const Current current(*context_);
   drop();
 }
 
 void StreamGraph::drop() {
-  if (exec_ != nullptr) stream_->driver().cuGraphExecDestroy(std::exchange(exec_, nullptr));
+  if (exec_ != nullptr) context_->driver().cuGraphExecDestroy(std::exchange(exec_, nullptr));
 }
 
-Result<void> StreamGraph::put_on_stream(const core::CommandList& list) {
+// Kernels that are still to be compiled are so here, before the capture, which forbids much.
+Result<Branches> StreamGraph::plan(const core::CommandList& list) {
+  std::vector<bool> cooperative;
   for (const core::Command& command : list.commands) {
-    NORITE_TRY(launch(*stream_, *constants_, command));
+    const auto& kernel = static_cast<const TextKernel&>(*command.pipeline.state());
+    NORITE_TRY_ASSIGN(const KernelForm* const form, kernel.form_for(command));
+    cooperative.push_back(form->cooperative);
+  }
+  Branches branches = plan_branches(list, cooperative);
+  while (streams_.size() < branches.count) {
+    NORITE_TRY_ASSIGN(auto stream, Stream::create(context_));
+    streams_.push_back(std::move(stream));
+  }
+  return branches;
+}
+
+Result<CUevent> StreamGraph::mark(const Stream& stream) {
+  NORITE_TRY_ASSIGN(CUevent event, events_.record(stream));
+  marks_.push_back(event);
+  return event;
+}
+
+Result<void> StreamGraph::put_on_streams(const core::CommandList& list, const Branches& branches) {
+  // A stream is part of the capture once it has waited for one that is.
+  NORITE_TRY_ASSIGN(CUevent begin, mark(*streams_[0]));
+  for (size_t i = 1; i < branches.count; ++i) NORITE_TRY(wait(*streams_[i], begin));
+  std::vector<CUevent> ends(list.commands.size());
+  for (size_t i = 0; i < list.commands.size(); ++i) {
+    const Branches::Place& place = branches.places[i];
+    const Stream& stream = *streams_[place.branch];
+    for (const size_t earlier : place.waits_for) NORITE_TRY(wait(stream, ends[earlier]));
+    NORITE_TRY(launch(stream, *constants_, list.commands[i]));
+    if (place.awaited) {
+      NORITE_TRY_ASSIGN(ends[i], mark(stream));
+    }
+  }
+  for (size_t i = 1; i < branches.count; ++i) {
+    NORITE_TRY_ASSIGN(CUevent end, mark(*streams_[i]));
+    NORITE_TRY(wait(*streams_[0], end));
   }
   return {};
 }
 
 Result<CUgraph> StreamGraph::capture(const core::CommandList& list) {
-  const Driver& driver = stream_->driver();
-  // Kernels that are still to be compiled are so before the capture, which forbids much.
-  for (const core::Command& command : list.commands) {
-    NORITE_TRY(static_cast<const TextKernel&>(*command.pipeline.state()).form_for(command));
-  }
-  constants_ = std::make_unique<ConstantRing>(stream_);
-  NORITE_TRY(stream_->context().check(
-      driver.cuStreamBeginCapture_v2(stream_->handle(), CU_STREAM_CAPTURE_MODE_RELAXED),
+  const Driver& driver = context_->driver();
+  const Stream& origin = *streams_[0];
+  NORITE_TRY_ASSIGN(const Branches branches, plan(list));
+  constants_ = std::make_unique<ConstantRing>(streams_[0]);
+  NORITE_TRY(context_->check(
+      driver.cuStreamBeginCapture_v2(origin.handle(), CU_STREAM_CAPTURE_MODE_RELAXED),
       "beginning a capture"));
-  auto put = put_on_stream(list);
+  auto put = put_on_streams(list, branches);
   CUgraph graph = nullptr;
-  auto ended = stream_->context().check(driver.cuStreamEndCapture(stream_->handle(), &graph),
-                                        "ending a capture");
+  auto ended =
+      context_->check(driver.cuStreamEndCapture(origin.handle(), &graph), "ending a capture");
+  for (CUevent event : std::exchange(marks_, {})) events_.give_back(event);
   if (put && ended) return graph;
   if (graph != nullptr) driver.cuGraphDestroy(graph);
   return tl::unexpected<Error>(put ? std::move(ended).error() : std::move(put).error());
 }
 
 Result<void> StreamGraph::instantiate(CUgraph graph) {
-  const Driver& driver = stream_->driver();
+  const Driver& driver = context_->driver();
   CUgraphExecUpdateResultInfo info = {};
   if (exec_ != nullptr && driver.cuGraphExecUpdate_v2(exec_, graph, &info) == CUDA_SUCCESS) {
     return {};
   }
   drop();
-  return stream_->context().check(driver.cuGraphInstantiateWithFlags(&exec_, graph, 0),
-                                  "making a graph");
+  return context_->check(driver.cuGraphInstantiateWithFlags(&exec_, graph, 0), "making a graph");
 }
 
 Result<void> StreamGraph::become(const core::CommandList& list) {
@@ -66,7 +112,7 @@ Result<void> StreamGraph::become(const core::CommandList& list) {
     return tl::unexpected<Error>(std::move(graph).error());
   }
   auto made = instantiate(*graph);
-  stream_->driver().cuGraphDestroy(*graph);
+  context_->driver().cuGraphDestroy(*graph);
   return made;
 }
 

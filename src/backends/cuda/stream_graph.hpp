@@ -2,17 +2,19 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
+#include "backends/cuda/branches.hpp"
 #include "backends/cuda/constant_ring.hpp"
-#include "core/command_list.hpp"
+#include "backends/cuda/events.hpp"
 
 namespace norite::cuda {
 
-/// A command list as a graph of CUDA's: the launches of a stream, captured, that one call puts on
+/// A command list as a graph of CUDA's: launches on a few streams, captured, that one call puts on
 /// another. It refers to the list's buffers and kernels, which must outlive its runs.
 class StreamGraph {
  public:
-  /// Captures on a stream of its own, so that nothing else can get in.
+  /// Captures on streams of its own, so that nothing else can get in.
   [[nodiscard]] static Result<std::shared_ptr<StreamGraph>> make(
       const std::shared_ptr<Context>& context);
   ~StreamGraph();
@@ -26,13 +28,20 @@ class StreamGraph {
   [[nodiscard]] CUgraphExec handle() const noexcept { return exec_; }
 
  private:
-  explicit StreamGraph(std::shared_ptr<Stream> stream) : stream_(std::move(stream)) {}
-  [[nodiscard]] Result<void> put_on_stream(const core::CommandList& list);
+  StreamGraph(std::shared_ptr<Context> context, const std::shared_ptr<Stream>& origin);
+  [[nodiscard]] Result<Branches> plan(const core::CommandList& list);
+  [[nodiscard]] Result<void> put_on_streams(const core::CommandList& list,
+                                            const Branches& branches);
+  /// An event that stands for all that is on a stream; it stays until the capture has ended.
+  [[nodiscard]] Result<CUevent> mark(const Stream& stream);
   [[nodiscard]] Result<CUgraph> capture(const core::CommandList& list);
   [[nodiscard]] Result<void> instantiate(CUgraph graph);
   void drop();
 
-  std::shared_ptr<Stream> stream_;
+  std::shared_ptr<Context> context_;
+  std::vector<std::shared_ptr<Stream>> streams_;  // one for each branch; the capture begins on [0]
+  Events events_;
+  std::vector<CUevent> marks_;
   // Constants that kernels take by pointer lie here as long as the graph.
   std::unique_ptr<ConstantRing> constants_;
   CUgraphExec exec_ = nullptr;

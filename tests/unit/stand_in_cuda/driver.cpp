@@ -3,7 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
+#include <set>
 
 #include "backends/cuda/cuda_api.hpp"
 #include "unit/stand_in_cuda/settings.hpp"
@@ -43,6 +45,43 @@ Handle some(int value) {
   return reinterpret_cast<Handle>(static_cast<intptr_t>(value));
 }
 
+/// No two streams or events are the same.
+template <class Handle>
+Handle another() {
+  static int made = 100;
+  return some<Handle>(++made);
+}
+
+/// A capture: for each stream that is part of it, and each event recorded there, the nodes that
+/// what comes next waits for.
+struct Capture {
+  CUstream origin = nullptr;  // none: there is no capture
+  std::map<CUstream, std::set<size_t>> streams;
+  std::map<CUevent, std::set<size_t>> events;
+
+  void add_node(CUstream stream, bool copy) {
+    const auto found = streams.find(stream);
+    if (found == streams.end()) return;
+    auto& nodes = stand_in_cuda()->nodes;
+    nodes.push_back({{found->second.begin(), found->second.end()}, stream, copy});
+    found->second = {nodes.size() - 1};
+  }
+  /// Whether all that nothing waits for has come together on the first stream.
+  [[nodiscard]] bool joined() const {
+    const auto& nodes = stand_in_cuda()->nodes;
+    std::set<size_t> lasts;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      lasts.insert(i);
+      for (const size_t earlier : nodes[i].waits_for) lasts.erase(earlier);
+    }
+    for (const size_t last : lasts) {
+      if (!streams.at(origin).contains(last)) return false;
+    }
+    return true;
+  }
+};
+Capture capture;
+
 }  // namespace
 
 norite::test::StandInCuda* stand_in_cuda() {
@@ -55,6 +94,7 @@ void stand_in_cuda_reset() {
   const long live = stand_in_cuda()->live_allocations;
   *stand_in_cuda() = {};
   stand_in_cuda()->live_allocations = live;
+  capture = {};
   fault = 0;
 }
 
@@ -165,8 +205,9 @@ STAND_IN(cuMemsetD8Async, CUdeviceptr target, unsigned char value, size_t bytes,
   std::memset(host(target), value, bytes);
   return CUDA_SUCCESS;
 }
-STAND_IN(cuMemcpyHtoDAsync_v2, CUdeviceptr to, const void* from, size_t bytes, CUstream) {
+STAND_IN(cuMemcpyHtoDAsync_v2, CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
   ANSWER();
+  capture.add_node(stream, true);
   std::memcpy(host(to), from, bytes);
   return CUDA_SUCCESS;
 }
@@ -182,7 +223,7 @@ STAND_IN(cuMemcpyDtoH_v2, void* to, CUdeviceptr from, size_t bytes) {
 }
 STAND_IN(cuStreamCreate, CUstream* stream, unsigned) {
   ANSWER();
-  *stream = some<CUstream>(2);
+  *stream = another<CUstream>();
   return CUDA_SUCCESS;
 }
 STAND_IN(cuStreamDestroy_v2, CUstream) { return CUDA_SUCCESS; }
@@ -192,12 +233,21 @@ STAND_IN(cuStreamSynchronize, CUstream) {
 }
 STAND_IN(cuEventCreate, CUevent* event, unsigned) {
   ANSWER();
-  *event = some<CUevent>(3);
+  *event = another<CUevent>();
   return CUDA_SUCCESS;
 }
 STAND_IN(cuEventDestroy_v2, CUevent) { return CUDA_SUCCESS; }
-STAND_IN(cuEventRecord, CUevent, CUstream) {
+STAND_IN(cuEventRecord, CUevent event, CUstream stream) {
   ANSWER();
+  capture.events.erase(event);
+  if (capture.streams.contains(stream)) capture.events[event] = capture.streams[stream];
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuStreamWaitEvent, CUstream stream, CUevent event, unsigned) {
+  ANSWER();
+  const auto found = capture.events.find(event);
+  if (found == capture.events.end()) return CUDA_SUCCESS;
+  capture.streams[stream].insert(found->second.begin(), found->second.end());
   return CUDA_SUCCESS;
 }
 STAND_IN(cuEventSynchronize, CUevent) {
@@ -249,18 +299,23 @@ STAND_IN(cuLaunchKernelEx, const CUlaunchConfig* config, CUfunction, void** para
                                config->hStream,
                                parameters,
                                config->numAttrs > 0 ? config->attrs[0].id : 0});
+  capture.add_node(config->hStream, false);
   if (settings.on_launch) settings.on_launch(settings.launches.back());
   settings.launches.back().parameters = nullptr;
   return CUDA_SUCCESS;
 }
-STAND_IN(cuStreamBeginCapture_v2, CUstream, int) {
+STAND_IN(cuStreamBeginCapture_v2, CUstream stream, int) {
   ANSWER();
-  stand_in_cuda()->captured -= static_cast<long>(stand_in_cuda()->launches.size());
+  stand_in_cuda()->nodes.clear();
+  capture = {stream, {{stream, {}}}, {}};
   return CUDA_SUCCESS;
 }
 STAND_IN(cuStreamEndCapture, CUstream, CUgraph* graph) {
-  ANSWER();
-  stand_in_cuda()->captured += static_cast<long>(stand_in_cuda()->launches.size());
+  const std::scoped_lock lock(mutex);
+  const bool joined = capture.joined();
+  capture = {};
+  if (const CUresult said = answer(__func__)) return said;
+  if (!joined) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
   *graph = some<CUgraph>(6);
   ++stand_in_cuda()->live_graphs;
   return CUDA_SUCCESS;

@@ -18,6 +18,13 @@ struct StandInLaunch {
   int attribute = 0;            // of the launch, if it has one
 };
 
+/// What a capture made of a launch or a copy.
+struct StandInNode {
+  std::vector<size_t> waits_for;  // nodes
+  void* stream = nullptr;
+  bool copy = false;
+};
+
 struct StandInCuda {
   // What it is.
   int driver_version = 13000;
@@ -43,8 +50,9 @@ struct StandInCuda {
   std::vector<std::string> compiled;  // texts
   std::vector<std::vector<std::string>> options;
   long live_allocations = 0;
-  // Graphs: launches of the one that is being captured, and what became of them.
-  long captured = 0, instantiated = 0, updated = 0, graph_launches = 0;
+  // Graphs: what the last capture saw, and what became of all of them.
+  std::vector<StandInNode> nodes;
+  long instantiated = 0, updated = 0, graph_launches = 0;
   long live_graphs = 0;  // and their instances
 };
 
