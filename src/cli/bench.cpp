@@ -53,7 +53,7 @@ Result<BenchReport> run(const Options& options) {
   }
   if (wants_graphs(options.filter)) {
     progress.next("graphs");
-    NORITE_TRY_ASSIGN(report.graphs, measure_graphs(device, options.min_time_s));
+    NORITE_TRY_ASSIGN(report.graphs, measure_graphs(device, options.filter, options.min_time_s));
   }
   NORITE_TRY_ASSIGN(report.copy_gb_per_s, meter.roof_gb_per_s(Roof::copy));
   NORITE_TRY_ASSIGN(report.read_gb_per_s, meter.roof_gb_per_s(Roof::read));

@@ -2,42 +2,22 @@
 #include "cli/bench_graph.hpp"
 
 #include "cases/gemma_block.hpp"
+#include "cli/bench_decode.hpp"
+#include "cli/host_time.hpp"
 #include "cli/table.hpp"
 #include "cli/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 namespace norite::cli {
 namespace {
 
 using cases::GemmaBlock;
-using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kName = "graph[bf16,gemma_block,batch=1";
 constexpr size_t kMinRepeats = 200;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-/// Of one call in microseconds.
-Result<double> median_us(double min_time_s, const std::function<Result<void>()>& run) {
-  std::vector<double> times;
-  NORITE_TRY(run());
-  const auto start = Clock::now();
-  while (times.size() < kMinRepeats ||
-         std::chrono::duration<double>(Clock::now() - start).count() < min_time_s) {
-    const auto begin = Clock::now();
-    NORITE_TRY(run());
-    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
-  }
-  return median(std::move(times));
-}
 
 /// The sum of what the dispatches of a list take, each by its own clock.
 Result<double> kernel_time_us(const Device& device, const GemmaBlock& block) {
@@ -53,17 +33,8 @@ Result<double> kernel_time_us(const Device& device, const GemmaBlock& block) {
   return median(std::move(sums));
 }
 
-int64_t bytes_of(const Graph& graph) {
-  int64_t bytes = 0;
-  for (const auto& operation : graph.describe().operations) bytes += operation.bytes;
-  return bytes;
-}
-
-}  // namespace
-
-bool wants_graphs(std::string_view filter) { return kName.find(filter) != std::string_view::npos; }
-
-Result<std::vector<GraphMeasurement>> measure_graphs(const Device& device, double min_time_s) {
+/// A block of a model eagerly, replayed, and replayed after it was optimised.
+Result<std::vector<GraphMeasurement>> measure_block(const Device& device, double min_time_s) {
   NORITE_TRY_ASSIGN(const GemmaBlock block, GemmaBlock::make(device, DType::bf16));
   const auto record = [&](Encoder& encoder) { return block.record(encoder); };
   std::vector<GraphMeasurement> results;
@@ -72,7 +43,7 @@ Result<std::vector<GraphMeasurement>> measure_graphs(const Device& device, doubl
     GraphMeasurement result{.name = fmt::format("{},{}]", kName, how),
                             .operations = static_cast<int64_t>(graph.describe().operations.size()),
                             .bytes = bytes_of(graph)};
-    NORITE_TRY_ASSIGN(result.time_us_p50, median_us(min_time_s, run));
+    NORITE_TRY_ASSIGN(result.time_us_p50, median_us(min_time_s, kMinRepeats, run));
     results.push_back(std::move(result));
     return {};
   };
@@ -92,16 +63,43 @@ Result<std::vector<GraphMeasurement>> measure_graphs(const Device& device, doubl
   return results;
 }
 
+bool wants_block(std::string_view filter) { return kName.find(filter) != std::string_view::npos; }
+
+}  // namespace
+
+int64_t bytes_of(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const auto& operation : graph.describe().operations) bytes += operation.bytes;
+  return bytes;
+}
+
+bool wants_graphs(std::string_view filter) {
+  return wants_block(filter) || !decode_names(filter).empty();
+}
+
+Result<std::vector<GraphMeasurement>> measure_graphs(const Device& device, std::string_view filter,
+                                                     double min_time_s) {
+  std::vector<GraphMeasurement> results;
+  if (wants_block(filter)) {
+    NORITE_TRY_ASSIGN(results, measure_block(device, min_time_s));
+  }
+  NORITE_TRY_ASSIGN(auto decode, measure_decode(device, filter, min_time_s));
+  std::ranges::move(decode, std::back_inserter(results));
+  return results;
+}
+
 void print_graphs(const std::vector<GraphMeasurement>& measurements) {
   Table table({{"graph"},
                {"operations", Align::right},
                {"bytes", Align::right},
                {"time", Align::right},
-               {"beyond kernels, each", Align::right}});
+               {"beyond kernels, each", Align::right},
+               {"a launch", Align::right}});
   for (const GraphMeasurement& one : measurements) {
     table.add({one.name, fmt::format("{}", one.operations), fmt::format("{}", one.bytes),
                time_text(one.time_us_p50),
-               one.kernels_us > 0 ? fmt::format("{:.2f} µs", one.overhead_us()) : "-"});
+               one.kernels_us > 0 ? fmt::format("{:.2f} µs", one.overhead_us()) : "-",
+               one.launch_us ? fmt::format("{:.2f} µs", *one.launch_us) : "-"});
   }
   table.print();
 }
@@ -117,6 +115,7 @@ Json to_json(const std::vector<GraphMeasurement>& measurements) {
       row["kernels_us"] = one.kernels_us;
       row["overhead_us_per_operation"] = one.overhead_us();
     }
+    if (one.launch_us) row["us_per_launch"] = *one.launch_us;
     result.push_back(std::move(row));
   }
   return result;

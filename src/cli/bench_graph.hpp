@@ -5,6 +5,7 @@
 
 #include <norite/graph.hpp>
 
+#include <optional>
 #include <vector>
 
 namespace norite::cli {
@@ -16,6 +17,8 @@ struct GraphMeasurement {
   int64_t bytes = 0;       ///< that they read and write
   double time_us_p50 = 0;  ///< of the host, from the call until all has ended
   double kernels_us = 0;   ///< of the operations themselves
+  /// Of one operation among others like it, without what a replay costs once.
+  std::optional<double> launch_us = {};
   /// What the run takes beyond its kernels, for each operation.
   [[nodiscard]] double overhead_us() const {
     return (time_us_p50 - kernels_us) / static_cast<double>(operations);
@@ -24,8 +27,12 @@ struct GraphMeasurement {
 
 /// Whether the filter asks for graphs too.
 bool wants_graphs(std::string_view filter);
-/// A block of a model eagerly, replayed, and replayed after it was optimised.
-Result<std::vector<GraphMeasurement>> measure_graphs(const Device& device, double min_time_s);
+/// Those graphs whose names contain the filter: a block of a model eagerly, replayed, and replayed
+/// after it was optimised; norms of a decoder, one after the other.
+Result<std::vector<GraphMeasurement>> measure_graphs(const Device& device, std::string_view filter,
+                                                     double min_time_s);
+/// That all operations of the graph read and write.
+int64_t bytes_of(const Graph& graph);
 void print_graphs(const std::vector<GraphMeasurement>& measurements);
 Json to_json(const std::vector<GraphMeasurement>& measurements);
 

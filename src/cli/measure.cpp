@@ -2,8 +2,8 @@
 #include "cli/measure.hpp"
 
 #include "cases/timing.hpp"
+#include "cli/host_time.hpp"
 
-#include <algorithm>
 #include <chrono>
 
 namespace norite::cli {
@@ -20,12 +20,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST(GraphShow, TellsBadFiles) {
 }
 
 TEST(GraphBench, MeasuresEagerReplayedAndOptimised) {
-  const auto result = run_norite("bench --device cpu --filter graph --min-time 0 --json");
+  const auto result = run_norite("bench --device cpu --filter gemma --min-time 0 --json");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto graphs = result.json().at("graphs");
   ASSERT_EQ(graphs.size(), 3u);
@@ -55,6 +55,22 @@ TEST(GraphBench, MeasuresEagerReplayedAndOptimised) {
   EXPECT_LT(graphs[2].at("operations"), graphs[1].at("operations"));
   EXPECT_LT(graphs[2].at("bytes"), graphs[1].at("bytes"));
   EXPECT_GT(graphs[0].at("time_us_p50"), 0.0);
+}
+
+TEST(GraphBench, MeasuresNormsOfADecoder) {
+  const auto result = run_norite("bench --device cpu --filter decode --min-time 0 --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto graphs = result.json().at("graphs");
+  ASSERT_EQ(graphs.size(), 10u);
+  EXPECT_EQ(graphs[0].at("graph"), "graph[bf16,decode,rms_norm,rows=1,dim=2048]");
+  EXPECT_EQ(graphs[0].at("operations"), 64);
+  EXPECT_EQ(graphs[0].at("bytes"), 64 * 3 * 2048 * 2);
+  for (const auto& graph : graphs) EXPECT_GT(graph.at("us_per_launch"), 0.0);
+  EXPECT_EQ(run_norite("bench --device cpu --filter decode,rms_norm,rows=8 --min-time 0 --json")
+                .json()
+                .at("graphs")
+                .size(),
+            2u);
 }
 
 TEST(GemmaBlock, IsFusedWhereItCanBe) {

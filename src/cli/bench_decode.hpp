@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cli/bench_graph.hpp"
+
+namespace norite::cli {
+
+/// The sizes of a decoder's norms whose names contain the filter.
+std::vector<std::string> decode_names(std::string_view filter);
+/// A graph of norms, each of which reads what the one before wrote, for each of those.
+Result<std::vector<GraphMeasurement>> measure_decode(const Device& device, std::string_view filter,
+                                                     double min_time_s);
+
+}  // namespace norite::cli
