@@ -7,10 +7,6 @@ namespace {
 constexpr int64_t kWidth = 2304, kFfnWidth = 9216;
 constexpr int64_t kHeads = 8, kKeyHeads = 4, kHeadDim = 256, kContext = 512;
 constexpr float kEps = 1e-6f;
-const Shape kToken = {1, kWidth};
-const Shape kFfn = {1, kFfnWidth};
-const Shape kQuery = {1, kHeads, kHeadDim};
-const Shape kKey = {1, kKeyHeads, kHeadDim};
 const ops::RopeAngles kAngles = {.first_position = 100};
 
 /// Values between -1 and 1 that repeat every so often, none of them zero.
@@ -34,34 +30,36 @@ Result<Buffer> filled(const Device& device, DType dtype, const Shape& shape) {
 
 }  // namespace
 
-Result<GemmaBlock> GemmaBlock::make(const Device& device, DType dtype) {
+Result<GemmaBlock> GemmaBlock::make(const Device& device, DType dtype, int64_t tokens) {
+  const Shape token = {tokens, kWidth}, ffn = {tokens, kFfnWidth};
+  const Shape query = {tokens, kHeads, kHeadDim}, key = {tokens, kKeyHeads, kHeadDim};
   GemmaBlock block;
   const auto fill = [&](Buffer& buffer, const Shape& shape) -> Result<void> {
     NORITE_TRY_ASSIGN(buffer, filled(device, dtype, shape));
     return {};
   };
-  NORITE_TRY(fill(block.hidden_, kToken));
-  NORITE_TRY(fill(block.middle_, kToken));
+  NORITE_TRY(fill(block.hidden_, token));
+  NORITE_TRY(fill(block.middle_, token));
   for (int64_t i = 0; i < kLayers; ++i) {
     Layer& layer = block.layers_.emplace_back();
     NORITE_TRY(fill(layer.norm_weight, {kWidth}));
     NORITE_TRY(fill(layer.head_weight, {kHeadDim}));
-    for (Buffer* token : {&layer.normed, &layer.attention, &layer.before_ffn, &layer.down}) {
-      NORITE_TRY(fill(*token, kToken));
+    for (Buffer* buffer : {&layer.normed, &layer.attention, &layer.before_ffn, &layer.down}) {
+      NORITE_TRY(fill(*buffer, token));
     }
-    for (Buffer* query : {&layer.query, &layer.rotated}) NORITE_TRY(fill(*query, kQuery));
-    for (Buffer* key : {&layer.key, &layer.key_cache, &layer.value, &layer.value_cache}) {
-      NORITE_TRY(fill(*key, kKey));
+    for (Buffer* buffer : {&layer.query, &layer.rotated}) NORITE_TRY(fill(*buffer, query));
+    for (Buffer* buffer : {&layer.key, &layer.key_cache, &layer.value, &layer.value_cache}) {
+      NORITE_TRY(fill(*buffer, key));
     }
-    NORITE_TRY(fill(layer.scores, {kHeads, kContext}));
-    for (Buffer* ffn : {&layer.gate, &layer.up, &layer.gated}) NORITE_TRY(fill(*ffn, kFfn));
+    NORITE_TRY(fill(layer.scores, {tokens * kHeads, kContext}));
+    for (Buffer* buffer : {&layer.gate, &layer.up, &layer.gated}) NORITE_TRY(fill(*buffer, ffn));
   }
   return block;
 }
 
-Result<View> GemmaBlock::intermediate(Encoder& encoder, const Shape& shape) const {
-  NORITE_TRY_ASSIGN(const Buffer buffer,
-                    encoder.device().pool().acquire(hidden_.dtype(), shape, Fill::uninitialised));
+Result<View> GemmaBlock::intermediate(Encoder& encoder, const Buffer& like) {
+  NORITE_TRY_ASSIGN(const Buffer buffer, encoder.device().pool().acquire(like.dtype(), like.shape(),
+                                                                         Fill::uninitialised));
   return View(buffer);
 }
 
@@ -71,10 +69,10 @@ Result<void> GemmaBlock::record_attention(Encoder& e, const Layer& layer) const 
     return ops::rms_norm(e,
                          {.x = x, .weight = weight, .y = y, .eps = kEps, .weight_mode = kOnePlus});
   };
-  NORITE_TRY_ASSIGN(const View query, intermediate(e, kQuery));
-  NORITE_TRY_ASSIGN(const View rotated, intermediate(e, kQuery));
-  NORITE_TRY_ASSIGN(const View key, intermediate(e, kKey));
-  NORITE_TRY_ASSIGN(const View attention, intermediate(e, kToken));
+  NORITE_TRY_ASSIGN(const View query, intermediate(e, layer.query));
+  NORITE_TRY_ASSIGN(const View rotated, intermediate(e, layer.query));
+  NORITE_TRY_ASSIGN(const View key, intermediate(e, layer.key));
+  NORITE_TRY_ASSIGN(const View attention, intermediate(e, hidden_));
   NORITE_TRY(normalise(hidden_, layer.norm_weight, layer.normed));
   NORITE_TRY(normalise(layer.query, layer.head_weight, query));
   NORITE_TRY(ops::rope(e, {.x = query, .y = rotated, .angles = kAngles}));
@@ -89,9 +87,9 @@ Result<void> GemmaBlock::record_attention(Encoder& e, const Layer& layer) const 
 }
 
 Result<void> GemmaBlock::record_ffn(Encoder& e, const Layer& layer) const {
-  NORITE_TRY_ASSIGN(const View gate, intermediate(e, kFfn));
-  NORITE_TRY_ASSIGN(const View down, intermediate(e, kToken));
-  NORITE_TRY_ASSIGN(const View sum, intermediate(e, kToken));
+  NORITE_TRY_ASSIGN(const View gate, intermediate(e, layer.gate));
+  NORITE_TRY_ASSIGN(const View down, intermediate(e, hidden_));
+  NORITE_TRY_ASSIGN(const View sum, intermediate(e, hidden_));
   NORITE_TRY(ops::gelu(e, {.x = layer.gate, .y = gate, .form = ops::GeluForm::tanh}));
   NORITE_TRY(ops::mul(e, {.a = gate, .b = layer.up, .y = layer.gated}));
   NORITE_TRY(ops::rms_norm(e, {.x = layer.down,

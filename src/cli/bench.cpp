@@ -36,7 +36,7 @@ Result<BenchReport> run(const Options& options) {
   NORITE_TRY_ASSIGN(const Device device, open_device(options));
   const unsigned suite = cases::runs_on_host(device) ? cases::kBench : cases::kBenchGpu;
   auto selected = select_cases(suite, options);
-  if (!selected && !wants_graphs(options.filter)) return tl::unexpected(selected.error());
+  if (!selected && !wants_graphs(device, options.filter)) return tl::unexpected(selected.error());
   const auto rows = selected.value_or(std::vector<const Case*>());
   compile_kernels(device, rows, options.json);
   Progress progress(rows.size() + 2, options.json);
@@ -51,7 +51,7 @@ Result<BenchReport> run(const Options& options) {
     NORITE_TRY_ASSIGN(const Measurement measurement, meter.measure(*row, *problem));
     report.results.push_back({row, measurement});
   }
-  if (wants_graphs(options.filter)) {
+  if (wants_graphs(device, options.filter)) {
     progress.next("graphs");
     NORITE_TRY_ASSIGN(report.graphs, measure_graphs(device, options.filter, options.min_time_s));
   }

@@ -2,6 +2,7 @@
 #include "cli/bench_graph.hpp"
 
 #include "cases/gemma_block.hpp"
+#include "cases/timing.hpp"
 #include "cli/bench_decode.hpp"
 #include "cli/host_time.hpp"
 #include "cli/table.hpp"
@@ -16,13 +17,30 @@ namespace {
 
 using cases::GemmaBlock;
 
-constexpr std::string_view kName = "graph[bf16,gemma_block,batch=1";
-constexpr size_t kMinRepeats = 200;
+/// How a block is measured: for one token, where recording and launching count, and for so many
+/// that bytes from memory do.
+struct BlockSize {
+  int64_t tokens;
+  size_t min_repeats;
+
+  [[nodiscard]] std::string name() const {
+    return fmt::format("graph[bf16,gemma_block,batch={}", tokens);
+  }
+};
+
+/// Those whose names contain the filter.
+std::vector<BlockSize> block_sizes(const Device& device, std::string_view filter) {
+  const int64_t many = cases::runs_on_host(device) ? 512 : 4096;  // beyond the caches
+  std::vector<BlockSize> sizes = {{1, 200}, {many, 5}};
+  std::erase_if(
+      sizes, [&](const BlockSize& size) { return size.name().find(filter) == std::string::npos; });
+  return sizes;
+}
 
 /// The sum of what the dispatches of a list take, each by its own clock.
-Result<double> kernel_time_us(const Device& device, const GemmaBlock& block) {
+Result<double> kernel_time_us(const Device& device, const GemmaBlock& block, size_t repeats) {
   std::vector<double> sums;
-  for (size_t i = 0; i < kMinRepeats; ++i) {
+  for (size_t i = 0; i < repeats; ++i) {
     Encoder encoder = device.encoder({.timing = true});
     NORITE_TRY(block.record(encoder));
     NORITE_TRY(encoder.submit_and_wait());
@@ -34,16 +52,17 @@ Result<double> kernel_time_us(const Device& device, const GemmaBlock& block) {
 }
 
 /// A block of a model eagerly, replayed, and replayed after it was optimised.
-Result<std::vector<GraphMeasurement>> measure_block(const Device& device, double min_time_s) {
-  NORITE_TRY_ASSIGN(const GemmaBlock block, GemmaBlock::make(device, DType::bf16));
+Result<std::vector<GraphMeasurement>> measure_block(const Device& device, const BlockSize& size,
+                                                    double min_time_s) {
+  NORITE_TRY_ASSIGN(const GemmaBlock block, GemmaBlock::make(device, DType::bf16, size.tokens));
   const auto record = [&](Encoder& encoder) { return block.record(encoder); };
   std::vector<GraphMeasurement> results;
   const auto add = [&](std::string_view how, const Graph& graph,
                        const std::function<Result<void>()>& run) -> Result<void> {
-    GraphMeasurement result{.name = fmt::format("{},{}]", kName, how),
+    GraphMeasurement result{.name = fmt::format("{},{}]", size.name(), how),
                             .operations = static_cast<int64_t>(graph.describe().operations.size()),
                             .bytes = bytes_of(graph)};
-    NORITE_TRY_ASSIGN(result.time_us_p50, median_us(min_time_s, kMinRepeats, run));
+    NORITE_TRY_ASSIGN(result.time_us_p50, median_us(min_time_s, size.min_repeats, run));
     results.push_back(std::move(result));
     return {};
   };
@@ -58,12 +77,11 @@ Result<std::vector<GraphMeasurement>> measure_block(const Device& device, double
   NORITE_TRY(add("eager", captured, run_eagerly));
   NORITE_TRY(add("replayed", captured, [&] { return captured.replay(); }));
   NORITE_TRY(add("optimised", optimised, [&] { return optimised.replay(); }));
-  NORITE_TRY_ASSIGN(const double kernels_us, kernel_time_us(device, block));
+  if (size.tokens > 1) return results;  // kernels share the threads and take longer side by side
+  NORITE_TRY_ASSIGN(const double kernels_us, kernel_time_us(device, block, size.min_repeats));
   results[0].kernels_us = results[1].kernels_us = kernels_us;
   return results;
 }
-
-bool wants_block(std::string_view filter) { return kName.find(filter) != std::string_view::npos; }
 
 }  // namespace
 
@@ -73,15 +91,16 @@ int64_t bytes_of(const Graph& graph) {
   return bytes;
 }
 
-bool wants_graphs(std::string_view filter) {
-  return wants_block(filter) || !decode_names(filter).empty();
+bool wants_graphs(const Device& device, std::string_view filter) {
+  return !block_sizes(device, filter).empty() || !decode_names(filter).empty();
 }
 
 Result<std::vector<GraphMeasurement>> measure_graphs(const Device& device, std::string_view filter,
                                                      double min_time_s) {
   std::vector<GraphMeasurement> results;
-  if (wants_block(filter)) {
-    NORITE_TRY_ASSIGN(results, measure_block(device, min_time_s));
+  for (const BlockSize& size : block_sizes(device, filter)) {
+    NORITE_TRY_ASSIGN(auto block, measure_block(device, size, min_time_s));
+    std::ranges::move(block, std::back_inserter(results));
   }
   NORITE_TRY_ASSIGN(auto decode, measure_decode(device, filter, min_time_s));
   std::ranges::move(decode, std::back_inserter(results));

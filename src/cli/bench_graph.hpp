@@ -26,7 +26,7 @@ struct GraphMeasurement {
 };
 
 /// Whether the filter asks for graphs too.
-bool wants_graphs(std::string_view filter);
+bool wants_graphs(const Device& device, std::string_view filter);
 /// Those graphs whose names contain the filter: a block of a model eagerly, replayed, and replayed
 /// after it was optimised; norms of a decoder, one after the other.
 Result<std::vector<GraphMeasurement>> measure_graphs(const Device& device, std::string_view filter,

@@ -47,7 +47,8 @@ TEST(GraphShow, TellsBadFiles) {
 }
 
 TEST(GraphBench, MeasuresEagerReplayedAndOptimised) {
-  const auto result = run_norite("bench --device cpu --filter gemma --min-time 0 --json");
+  const auto result =
+      run_norite("bench --device cpu --filter gemma_block,batch=1 --min-time 0 --json");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto graphs = result.json().at("graphs");
   ASSERT_EQ(graphs.size(), 3u);

@@ -30,10 +30,10 @@ namespace {
 
 using test::must;
 
-TEST(ReplayMemory, IsNotTaken) {
+void expect_no_memory(int threads, int64_t tokens) {
   for (const bool optimise : {false, true}) {
-    const Device device = test::cpu_device(1);
-    const auto block = must(cases::GemmaBlock::make(device, DType::bf16));
+    const Device device = test::cpu_device(threads);
+    const auto block = must(cases::GemmaBlock::make(device, DType::bf16, tokens));
     Graph graph = must(Graph::capture(device, [&](Encoder& e) { return block.record(e); }));
     if (optimise) must(graph.optimise());
     must(graph.replay());
@@ -43,6 +43,10 @@ TEST(ReplayMemory, IsNotTaken) {
     EXPECT_GT(before, 0);  // it does count
   }
 }
+
+TEST(ReplayMemory, IsNotTaken) { expect_no_memory(1, 1); }
+// Operations of a stage are shared between threads.
+TEST(ReplayMemory, IsNotTakenByThreads) { expect_no_memory(2, 32); }
 
 }  // namespace
 }  // namespace norite

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <mutex>
 #include <span>
 #include <utility>
 
@@ -108,6 +109,25 @@ Result<void> run_timed(const core::Command& command, const Executor& executor,
   return result;
 }
 
+// The error of the first command that has one, whichever is the first to end. A run without errors
+// takes no memory.
+class FirstError {
+ public:
+  void add(size_t command, Result<void>&& result) {
+    if (result) return;
+    const std::scoped_lock lock(mutex_);
+    if (command >= command_) return;
+    command_ = command;
+    result_ = std::move(result);
+  }
+  Result<void> take() && { return std::move(result_); }
+
+ private:
+  std::mutex mutex_;
+  size_t command_ = SIZE_MAX;
+  Result<void> result_;
+};
+
 // Commands that do not depend on each other. All of them run, whatever one says.
 Result<void> run_group(std::span<const core::Command> group, const Executor& executor,
                        Clock::time_point start, std::span<DispatchTiming> timings) {
@@ -115,20 +135,13 @@ Result<void> run_group(std::span<const core::Command> group, const Executor& exe
     return timings.empty() ? run_command(group[i], executor)
                            : run_timed(group[i], executor, start, timings[i]);
   };
+  FirstError error;
   if (executor.threads() == 1 || !worth_sharing(group)) {
-    Result<void> first;
-    for (size_t i = 0; i < group.size(); ++i) {
-      Result<void> result = run_one(i);
-      if (first) first = std::move(result);
-    }
-    return first;
+    for (size_t i = 0; i < group.size(); ++i) error.add(i, run_one(i));
+  } else {
+    parallel_for(static_cast<int64_t>(group.size()), [&](size_t i) { error.add(i, run_one(i)); });
   }
-  std::vector<Result<void>> results(group.size());
-  parallel_for(static_cast<int64_t>(group.size()), [&](size_t i) { results[i] = run_one(i); });
-  for (Result<void>& result : results) {
-    if (!result) return std::move(result);
-  }
-  return {};
+  return std::move(error).take();
 }
 
 Result<void> run_all(const core::CommandList& list, const Executor& executor,
