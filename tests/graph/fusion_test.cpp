@@ -24,6 +24,11 @@ std::vector<std::string> names(const Graph& graph) {
 
 using Names = std::vector<std::string>;
 
+/// A few units of the last place.
+float units_of(DType dtype) {
+  return dtype == DType::f32 ? 0x1p-22f : dtype == DType::f16 ? 0x1p-9f : 0x1p-6f;
+}
+
 /// Both forms of the built-in kernels, every dtype.
 class Fusion : public ::testing::TestWithParam<std::tuple<BuiltinForm, DType>> {
  protected:
@@ -34,7 +39,7 @@ class Fusion : public ::testing::TestWithParam<std::tuple<BuiltinForm, DType>> {
   [[nodiscard]] bool f32() const { return buffers.dtype == DType::f32; }
 
   /// The graph gives what separate operations give: bit for bit, or within a few units of the last
-  /// place of the dtype.
+  /// place of the coarser dtype.
   void expect_same(const test::Recorder& record, const View& out, Graph& graph, bool bits) {
     const auto expected = [&] {
       test::run(buffers.device, [&](Encoder& e) { return record(e); });
@@ -42,9 +47,7 @@ class Fusion : public ::testing::TestWithParam<std::tuple<BuiltinForm, DType>> {
     }();
     must(graph.replay());
     const auto got = test::download(out);
-    const float unit = buffers.dtype == DType::f32   ? 0x1p-22f
-                       : buffers.dtype == DType::f16 ? 0x1p-9f
-                                                     : 0x1p-6f;
+    const float unit = std::max(units_of(buffers.dtype), units_of(out.dtype()));
     for (size_t i = 0; i < got.size(); ++i) {
       if (bits) {
         ASSERT_EQ(got[i], expected[i]) << i;
@@ -181,6 +184,21 @@ TEST_P(Fusion, ChainsMayBeInPlace) {
   auto [graph, report] = optimised(buffers.device, record);
   EXPECT_EQ(names(graph), (Names{"copy", "mul+add"})) << to_string(report);
   expect_same(record, y, graph, f32());
+}
+
+TEST_P(Fusion, ChainsMayEndInACast) {
+  const View a = buffers.fill({3, 77}), b = buffers.fill({3, 77});
+  for (const DType to : {DType::f32, DType::f16, DType::bf16}) {
+    const View y = must(buffers.device.empty(to, {3, 77}));
+    const auto record = [&](Encoder& e) -> Result<void> {
+      const View t = buffers.temporary({3, 77});
+      NORITE_TRY(ops::mul(e, {.a = a, .b = b, .y = t}));
+      return ops::copy(e, {.x = t, .y = y});
+    };
+    auto [graph, report] = optimised(buffers.device, record);
+    EXPECT_EQ(names(graph), Names{"mul+copy"}) << to_string(report);
+    expect_same(record, y, graph, f32() || buffers.dtype == to);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

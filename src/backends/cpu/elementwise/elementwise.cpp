@@ -97,7 +97,8 @@ TileFunction tile_function(uint32_t function, DType in, DType out) {
   return result;
 }
 
-/// What a step of a chain reads and writes: values of the chain's dtype, or f32 of other steps.
+/// What a step of a chain reads and writes: values of the chain's dtype, or f32 of other steps,
+/// which are never seen elsewhere and lie as blocks of the dtype do, so that none is put in order.
 struct StepData {
   const void* in[kMaxInputs];
   bool in_f32[kMaxInputs];
@@ -116,18 +117,38 @@ void apply_step(float scalar, const StepData& data, int64_t count, bool streamin
   for (int64_t i = 0; i < count; i += kBlock) {
     VF a[F::kInputs], b[F::kInputs], y_a[F::kOutputs], y_b[F::kOutputs];
     for (int k = 0; k < F::kInputs; ++k) {
-      const Block x = own.in_f32[k] ? E::load_f32(static_cast<const float*>(own.in[k]) + i)
+      const Block x = own.in_f32[k] ? F32::load(static_cast<const float*>(own.in[k]) + i)
                                     : E::load(static_cast<const Raw*>(own.in[k]) + i);
       a[k] = x.a, b[k] = x.b;
     }
     F::apply(c, a, y_a);
     F::apply(c, b, y_b);
     if (own.out_f32) {
-      E::store_f32({y_a[0], y_b[0]}, static_cast<float*>(own.out) + i);
+      F32::store_f32({y_a[0], y_b[0]}, static_cast<float*>(own.out) + i);
     } else {
       write_block<E>({y_a[0], y_b[0]}, static_cast<Raw*>(own.out) + i, streaming);
     }
   }
+}
+
+/// What the last step of a chain in one dtype left, to another.
+template <class From, class To>
+void convert_results(const float* from, void* to, int64_t count, bool streaming) {
+  for (int64_t i = 0; i < count; i += kBlock) {
+    HWY_ALIGN float plain[block()];
+    From::store_f32(F32::load(from + i), plain);
+    write_block<To>(To::load_f32(plain), static_cast<typename To::Raw*>(to) + i, streaming);
+  }
+}
+
+using ConvertFunction = void (*)(const float* from, void* to, int64_t count, bool streaming);
+
+ConvertFunction convert_function(DType from, DType to) {
+  ConvertFunction result = nullptr;
+  with_element(from, [&](auto one) {
+    with_element(to, [&](auto other) { result = convert_results<decltype(one), decltype(other)>; });
+  });
+  return result;
 }
 
 StepFunction step_function(uint32_t function, DType dtype) {
@@ -147,7 +168,7 @@ class Chain {
     for (uint32_t i = 0; i < params.steps; ++i) {
       steps_[i] = step_function(params.chain[i].function, in);
     }
-    if (in != out) convert_ = tile_function(kElementwiseCopy, DType::f32, out);
+    if (in != out) convert_ = convert_function(in, out);
   }
 
   /// As a TileFunction.
@@ -168,8 +189,7 @@ class Chain {
         }
         steps_[i](params_.chain[i].scalar, data, length, streaming);
       }
-      const void* const last = results[params_.steps - 1];
-      if (convert_ != nullptr) convert_(0, &last, &to, length, streaming);
+      if (convert_ != nullptr) convert_(results[params_.steps - 1], to, length, streaming);
     }
   }
 
@@ -178,7 +198,7 @@ class Chain {
 
   const ElementwiseParams& params_;
   StepFunction steps_[kElementwiseMostSteps] = {};
-  TileFunction convert_ = nullptr;  // where the output has another dtype
+  ConvertFunction convert_ = nullptr;  // where the output has another dtype
   int64_t in_bytes_, out_bytes_;
 };
 
