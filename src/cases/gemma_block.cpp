@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cases/gemma_block.hpp"
 
+#include "cases/filled_buffer.hpp"
+
 namespace norite::cases {
 namespace {
 
@@ -8,25 +10,6 @@ constexpr int64_t kWidth = 2304, kFfnWidth = 9216;
 constexpr int64_t kHeads = 8, kKeyHeads = 4, kHeadDim = 256, kContext = 512;
 constexpr float kEps = 1e-6f;
 const ops::RopeAngles kAngles = {.first_position = 100};
-
-/// Values between -1 and 1 that repeat every so often, none of them zero.
-Result<Buffer> filled(const Device& device, DType dtype, const Shape& shape) {
-  NORITE_TRY_ASSIGN(Buffer buffer, device.empty(dtype, shape));
-  std::vector<float> values(static_cast<size_t>(buffer.count()));
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = (static_cast<float>(i * 37 % 101) - 50.5f) / 50.5f;
-  }
-  if (dtype == DType::f32) {
-    NORITE_TRY(buffer.write(std::as_bytes(std::span(values))));
-    return buffer;
-  }
-  std::vector<uint16_t> bits;
-  for (const float value : values) {
-    bits.push_back(dtype == DType::f16 ? to_float16(value).bits : to_bfloat16(value).bits);
-  }
-  NORITE_TRY(buffer.write(std::as_bytes(std::span(bits))));
-  return buffer;
-}
 
 }  // namespace
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cli/bench_decode.hpp"
 
-#include "cases/values.hpp"
+#include "cases/filled_buffer.hpp"
 #include "cli/host_time.hpp"
-
-#include <norite/norite.hpp>
 
 #include <fmt/format.h>
 
 namespace norite::cli {
 namespace {
+
+using cases::filled;
 
 /// Launches of a graph. The time of one is the difference of a longer graph and this one over the
 /// launches that it has more: what a replay costs the host, and what waiting for it does, is in
@@ -36,12 +36,6 @@ std::vector<Size> sizes(std::string_view filter) {
     }
   }
   return result;
-}
-
-Result<Buffer> filled(const Device& device, DType dtype, const Shape& shape) {
-  NORITE_TRY_ASSIGN(Buffer buffer, device.empty(dtype, shape));
-  NORITE_TRY(buffer.write(cases::encode(dtype, cases::random_values("decode", buffer.count()))));
-  return buffer;
 }
 
 /// Norms that follow each other between two buffers, as those of a decoder's layers do.

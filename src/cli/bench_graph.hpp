@@ -17,6 +17,8 @@ struct GraphMeasurement {
   int64_t bytes = 0;       ///< that they read and write
   double time_us_p50 = 0;  ///< of the host, from the call until all has ended
   double kernels_us = 0;   ///< of the operations themselves
+  double speedup = 0;      ///< over eager execution, and what the saved bytes promise of it
+  double promised = 0;
   /// Of one operation among others like it, without what a replay costs once.
   std::optional<double> launch_us = {};
   /// What the run takes beyond its kernels, for each operation.
@@ -27,8 +29,8 @@ struct GraphMeasurement {
 
 /// Whether the filter asks for graphs too.
 bool wants_graphs(const Device& device, std::string_view filter);
-/// Those graphs whose names contain the filter: a block of a model eagerly, replayed, and replayed
-/// after it was optimised; norms of a decoder, one after the other.
+/// Those graphs whose names contain the filter: programs eagerly, replayed, and replayed after
+/// they were optimised; norms of a decoder, one after the other.
 Result<std::vector<GraphMeasurement>> measure_graphs(const Device& device, std::string_view filter,
                                                      double min_time_s);
 /// That all operations of the graph read and write.

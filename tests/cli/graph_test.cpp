@@ -56,6 +56,9 @@ TEST(GraphBench, MeasuresEagerReplayedAndOptimised) {
   EXPECT_LT(graphs[2].at("operations"), graphs[1].at("operations"));
   EXPECT_LT(graphs[2].at("bytes"), graphs[1].at("bytes"));
   EXPECT_GT(graphs[0].at("time_us_p50"), 0.0);
+  EXPECT_GT(graphs[2].at("speedup"), 0.0);
+  const double before = graphs[0].at("bytes"), after = graphs[2].at("bytes");
+  EXPECT_DOUBLE_EQ(graphs[2].at("speedup_promised_by_bytes"), before / after);
 }
 
 TEST(GraphBench, MeasuresNormsOfADecoder) {
