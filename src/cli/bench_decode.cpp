@@ -29,7 +29,7 @@ struct Size {
 std::vector<Size> sizes(std::string_view filter) {
   std::vector<Size> result;
   for (const DType dtype : {DType::bf16, DType::f32}) {
-    for (const auto [rows, dim] :
+    for (const auto& [rows, dim] :
          {std::pair{1, 2048}, {1, 4096}, {8, 4096}, {64, 4096}, {1, 16384}}) {
       const Size size{dtype, rows, dim};
       if (size.name().find(filter) != std::string::npos) result.push_back(size);
