@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <norite/dtype.hpp>
 #include <norite/error.hpp>
-#include <norite/shape.hpp>
+#include <norite/layout.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -20,15 +19,15 @@ class Storage;
 class NORITE_API Buffer {
  public:
   Buffer() = default;
-  Buffer(std::shared_ptr<core::Storage> storage, DType dtype, const Shape& shape) noexcept
-      : storage_(std::move(storage)), dtype_(dtype), shape_(shape) {}
+  /// Takes the storage over: nobody else refers to it.
+  Buffer(std::shared_ptr<core::Storage> storage, DType dtype, const Shape& shape);
 
   explicit operator bool() const noexcept { return storage_ != nullptr; }
-  [[nodiscard]] DType dtype() const noexcept { return dtype_; }
-  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
-  [[nodiscard]] int64_t count() const noexcept { return shape_.count().value_or(0); }
+  [[nodiscard]] DType dtype() const noexcept { return layout().dtype; }
+  [[nodiscard]] const Shape& shape() const noexcept { return layout().shape; }
+  [[nodiscard]] int64_t count() const noexcept { return shape().count().value_or(0); }
   /// Bytes that dtype and shape describe.
-  [[nodiscard]] int64_t size_bytes() const noexcept { return count() * size_of(dtype_); }
+  [[nodiscard]] int64_t size_bytes() const noexcept { return count() * size_of(dtype()); }
   /// Bytes of the allocation behind it: at least size_bytes(), more when a pool rounded up.
   [[nodiscard]] int64_t capacity_bytes() const noexcept;
 
@@ -41,11 +40,14 @@ class NORITE_API Buffer {
   [[nodiscard]] std::byte* host_data() const noexcept;
 
   [[nodiscard]] const std::shared_ptr<core::Storage>& storage() const noexcept { return storage_; }
+  /// Of the whole buffer.
+  [[nodiscard]] const core::Layout& layout() const noexcept {
+    return storage_ ? *layout_ : core::kNoLayout;
+  }
 
  private:
-  std::shared_ptr<core::Storage> storage_;
-  DType dtype_ = DType::u8;
-  Shape shape_;
+  std::shared_ptr<core::Storage> storage_;  // one count for it and for the layout
+  const core::Layout* layout_ = nullptr;
 };
 
 }  // namespace norite

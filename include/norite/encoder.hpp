@@ -72,7 +72,7 @@ class NORITE_API Encoder {
   [[nodiscard]] EncoderCounters counters() const noexcept;
   /// One entry a dispatch, in recorded order; empty without EncoderOptions::timing or before wait.
   [[nodiscard]] std::vector<DispatchTiming> timings() const;
-  [[nodiscard]] Device device() const;
+  [[nodiscard]] const Device& device() const noexcept;
 
  private:
   friend class core::Recording;

@@ -21,12 +21,12 @@ class NORITE_API View {
 
   explicit operator bool() const noexcept { return static_cast<bool>(buffer_); }
   [[nodiscard]] const Buffer& buffer() const noexcept { return buffer_; }
-  [[nodiscard]] DType dtype() const noexcept { return dtype_; }
-  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
-  [[nodiscard]] const Strides& strides() const noexcept { return strides_; }
-  [[nodiscard]] int64_t byte_offset() const noexcept { return byte_offset_; }
-  [[nodiscard]] int64_t count() const noexcept { return shape_.count().value_or(0); }
-  [[nodiscard]] int64_t size_bytes() const noexcept { return count() * size_of(dtype_); }
+  [[nodiscard]] DType dtype() const noexcept { return layout().dtype; }
+  [[nodiscard]] const Shape& shape() const noexcept { return layout().shape; }
+  [[nodiscard]] const Strides& strides() const noexcept { return layout().strides; }
+  [[nodiscard]] int64_t byte_offset() const noexcept { return layout().byte_offset; }
+  [[nodiscard]] int64_t count() const noexcept { return shape().count().value_or(0); }
+  [[nodiscard]] int64_t size_bytes() const noexcept { return count() * size_of(dtype()); }
   [[nodiscard]] bool contiguous() const noexcept;
 
   /// Elements [begin, end) of one axis; a negative axis counts from the last.
@@ -44,12 +44,13 @@ class NORITE_API View {
   /// First element where the host can address it, else nullptr.
   [[nodiscard]] std::byte* host_data() const noexcept;
 
+  [[nodiscard]] const core::Layout& layout() const noexcept {
+    return buffer_ ? *layout_ : core::kNoLayout;
+  }
+
  private:
   Buffer buffer_;
-  DType dtype_ = DType::u8;
-  Shape shape_;
-  Strides strides_;
-  int64_t byte_offset_ = 0;
+  std::shared_ptr<const core::Layout> layout_;  // owns nothing where it is the buffer's
 };
 
 }  // namespace norite

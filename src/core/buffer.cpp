@@ -21,7 +21,21 @@ Result<void> check_range(const char* what, const Buffer& buffer, int64_t offset,
   return {};
 }
 
+struct Owned {
+  std::shared_ptr<core::Storage> storage;
+  core::Layout layout;
+};
+
 }  // namespace
+
+Buffer::Buffer(std::shared_ptr<core::Storage> storage, DType dtype, const Shape& shape) {
+  if (storage == nullptr) return;
+  core::Storage* const memory = storage.get();
+  const auto owned = std::make_shared<const Owned>(
+      Owned{std::move(storage), core::Layout(dtype, shape, contiguous_strides(shape), 0)});
+  storage_ = std::shared_ptr<core::Storage>(owned, memory);
+  layout_ = &owned->layout;
+}
 
 int64_t Buffer::capacity_bytes() const noexcept { return storage_ ? storage_->size_bytes() : 0; }
 

@@ -39,7 +39,7 @@ Result<void> check_view(std::string_view label, const Parameter& parameter, cons
     return refuse(label, "argument \"{}\" is memory of another device than {}", parameter.name,
                   backend.info().id);
   }
-  if (parameter.access != Access::read && repeats_itself(view)) {
+  if (parameter.access != Access::read && view.layout().repeats_itself) {
     return refuse(label,
                   "argument \"{}\" is written, but its strides {} reach elements of shape {} more "
                   "than once",

@@ -12,8 +12,10 @@
 namespace norite {
 
 struct Encoder::Impl {
+  explicit Impl(Device on) : device(std::move(on)) {}
+
   [[nodiscard]] Result<void> check_recording(std::string_view label) const {
-    NORITE_TRY(device->check_open(label));
+    NORITE_TRY(device.state()->check_open(label));
     if (capture) NORITE_TRY(capture->check(label));
     if (completion == nullptr) return {};
     return fail(Code::failed_precondition,
@@ -30,13 +32,13 @@ struct Encoder::Impl {
     }
     completion = std::make_shared<core::Completion>();
     ++counters.submits;
-    auto result = (device->backend().*how)(std::move(list), completion);
+    auto result = (device.state()->backend().*how)(std::move(list), completion);
     // What the backend refused has ended as well: wait() then gives the same error.
     if (!result && !completion->done()) completion->complete(result);
     return result;
   }
 
-  std::shared_ptr<core::DeviceState> device;
+  Device device;
   core::CommandList list;
   core::HazardTracker hazards;
   core::Accesses accesses;  // of the dispatch that is being recorded; keeps its memory for the next
@@ -47,8 +49,7 @@ struct Encoder::Impl {
 };
 
 Encoder::Encoder(std::shared_ptr<core::DeviceState> device, const EncoderOptions& options)
-    : impl_(std::make_unique<Impl>()) {
-  impl_->device = std::move(device);
+    : impl_(std::make_unique<Impl>(core::DeviceState::handle(std::move(device)))) {
   impl_->list.timing = options.timing;
 }
 
@@ -66,7 +67,7 @@ Result<void> Encoder::dispatch_owned(const Pipeline& pipeline, std::vector<Argum
                                      const Grid& grid, std::string_view label) {
   if (label.empty()) label = pipeline.name();
   NORITE_TRY(impl_->check_recording(label));
-  const core::Backend& backend = impl_->device->backend();
+  const core::Backend& backend = impl_->device.state()->backend();
   if (!pipeline || pipeline.state()->backend() != &backend) {
     return fail(Code::invalid_argument,
                 fmt::format("dispatch: the pipeline {}",
@@ -128,7 +129,7 @@ std::vector<DispatchTiming> Encoder::timings() const {
   return impl_->completion->timings();
 }
 
-Device Encoder::device() const { return core::DeviceState::handle(impl_->device); }
+const Device& Encoder::device() const noexcept { return impl_->device; }
 
 namespace core {
 

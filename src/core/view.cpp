@@ -105,10 +105,7 @@ std::optional<Strides> reshaped_strides(const Shape& from, const Strides& stride
 }  // namespace
 
 View::View(const Buffer& buffer) noexcept
-    : buffer_(buffer),
-      dtype_(buffer.dtype()),
-      shape_(buffer.shape()),
-      strides_(contiguous_strides(buffer.shape())) {}
+    : buffer_(buffer), layout_(std::shared_ptr<void>(), &buffer.layout()) {}
 
 Result<View> View::make(const Buffer& buffer, DType dtype, const Shape& shape,
                         const Strides& strides, int64_t byte_offset) {
@@ -128,75 +125,76 @@ Result<View> View::make(const Buffer& buffer, DType dtype, const Shape& shape,
                             name(dtype)));
   }
   View view(buffer);
-  view.dtype_ = dtype;
-  view.shape_ = shape;
-  view.strides_ = strides;
-  view.byte_offset_ = byte_offset;
+  view.layout_ = std::make_shared<const core::Layout>(dtype, shape, strides, byte_offset);
   return view;
 }
 
 bool View::contiguous() const noexcept {
   int64_t expected = 1;
-  for (int axis = shape_.rank() - 1; axis >= 0; --axis) {
-    if (shape_[axis] != 1 && strides_[axis] != expected) return false;
-    expected *= shape_[axis];
+  for (int axis = shape().rank() - 1; axis >= 0; --axis) {
+    if (shape()[axis] != 1 && strides()[axis] != expected) return false;
+    expected *= shape()[axis];
   }
   return true;
 }
 
 Result<View> View::slice(int axis, int64_t begin, int64_t end) const {
-  NORITE_TRY_ASSIGN(const int at, check_axis("slice", shape_, axis));
-  if (begin < 0 || begin >= end || end > shape_[at]) {
+  const core::Layout& from = layout();
+  NORITE_TRY_ASSIGN(const int at, check_axis("slice", from.shape, axis));
+  if (begin < 0 || begin >= end || end > from.shape[at]) {
     return fail(Code::invalid_argument,
                 fmt::format("slice: [{}, {}) of axis {} of a view of shape {}", begin, end, axis,
-                            to_string(shape_)));
+                            to_string(from.shape)));
   }
-  Shape shape = shape_;
+  Shape shape = from.shape;
   shape[at] = end - begin;
-  return make(buffer_, dtype_, shape, strides_,
-              byte_offset_ + begin * strides_[at] * size_of(dtype_));
+  return make(buffer_, from.dtype, shape, from.strides,
+              from.byte_offset + begin * from.strides[at] * size_of(from.dtype));
 }
 
 Result<View> View::reshape(const Shape& shape) const {
+  const core::Layout& from = layout();
   const auto count = shape.count();
   if (!count || *count != this->count() || *count == 0) {
     return fail(Code::invalid_argument,
                 fmt::format("reshape: {} does not have as many elements as {}", to_string(shape),
-                            to_string(shape_)));
+                            to_string(from.shape)));
   }
-  const auto strides = reshaped_strides(shape_, strides_, shape);
+  const auto strides = reshaped_strides(from.shape, from.strides, shape);
   if (!strides) {
     return fail(Code::invalid_argument,
                 fmt::format("reshape: {} with strides {} cannot be seen as {} without a copy",
-                            to_string(shape_), to_string(strides_), to_string(shape)));
+                            to_string(from.shape), to_string(from.strides), to_string(shape)));
   }
-  return make(buffer_, dtype_, shape, *strides, byte_offset_);
+  return make(buffer_, from.dtype, shape, *strides, from.byte_offset);
 }
 
 Result<View> View::permute(std::initializer_list<int> order) const {
+  const core::Layout& from = layout();
   Shape shape;
   Strides strides;
   unsigned seen = 0;
   for (const int axis : order) {
-    NORITE_TRY_ASSIGN(const int at, check_axis("permute", shape_, axis));
+    NORITE_TRY_ASSIGN(const int at, check_axis("permute", from.shape, axis));
     seen |= 1u << at;
-    shape.push_back(shape_[at]);
-    strides.push_back(strides_[at]);
+    shape.push_back(from.shape[at]);
+    strides.push_back(from.strides[at]);
   }
-  if (shape.rank() != shape_.rank() || seen != (1u << shape_.rank()) - 1) {
+  if (shape.rank() != from.shape.rank() || seen != (1u << from.shape.rank()) - 1) {
     return fail(
         Code::invalid_argument,
-        fmt::format("permute: the order must name each axis of {} once", to_string(shape_)));
+        fmt::format("permute: the order must name each axis of {} once", to_string(from.shape)));
   }
-  return make(buffer_, dtype_, shape, strides, byte_offset_);
+  return make(buffer_, from.dtype, shape, strides, from.byte_offset);
 }
 
 Result<View> View::reinterpret(DType dtype) const {
-  if (size_of(dtype) != size_of(dtype_)) {
-    return fail(Code::invalid_argument,
-                fmt::format("reinterpret: {} and {} differ in size", name(dtype_), name(dtype)));
+  const core::Layout& from = layout();
+  if (size_of(dtype) != size_of(from.dtype)) {
+    return fail(Code::invalid_argument, fmt::format("reinterpret: {} and {} differ in size",
+                                                    name(from.dtype), name(dtype)));
   }
-  return make(buffer_, dtype, shape_, strides_, byte_offset_);
+  return make(buffer_, dtype, from.shape, from.strides, from.byte_offset);
 }
 
 Result<void> View::write(std::span<const std::byte> source) {
@@ -205,7 +203,7 @@ Result<void> View::write(std::span<const std::byte> source) {
                 fmt::format("view write: {} bytes into a {} view of {} bytes", source.size(),
                             contiguous() ? "contiguous" : "strided", size_bytes()));
   }
-  return buffer_.write(source, byte_offset_);
+  return buffer_.write(source, byte_offset());
 }
 
 Result<void> View::read(std::span<std::byte> target) const {
@@ -214,12 +212,12 @@ Result<void> View::read(std::span<std::byte> target) const {
                 fmt::format("view read: {} bytes from a {} view of {} bytes", target.size(),
                             contiguous() ? "contiguous" : "strided", size_bytes()));
   }
-  return buffer_.read(target, byte_offset_);
+  return buffer_.read(target, byte_offset());
 }
 
 std::byte* View::host_data() const noexcept {
   std::byte* base = buffer_.host_data();
-  return base == nullptr ? nullptr : base + byte_offset_;
+  return base == nullptr ? nullptr : base + byte_offset();
 }
 
 }  // namespace norite

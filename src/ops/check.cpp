@@ -85,7 +85,7 @@ Result<void> Check::eps(float value) const {
 
 Result<void> Check::memory(const Encoder& encoder, std::initializer_list<Output> outputs,
                            std::initializer_list<Named> inputs) const {
-  const Device expected = encoder.device();
+  const Device& expected = encoder.device();
   for (const Output& output : outputs) NORITE_TRY(device(expected, output.operand));
   for (const Named& input : inputs) NORITE_TRY(device(expected, input));
   return aliasing(outputs, inputs);
@@ -112,7 +112,7 @@ Result<void> Check::aliasing(std::initializer_list<Output> outputs,
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
     const auto& [operand, in_place] = *output;
     if (!operand.view) continue;
-    if (core::repeats_itself(operand.view)) {
+    if (operand.view.layout().repeats_itself) {
       return refuse(operand.name, fmt::format("has strides {}, which reach elements more than once",
                                               to_string(operand.view.strides())));
     }

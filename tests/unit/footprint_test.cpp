@@ -38,6 +38,7 @@ bool share_bytes(const View& a, const View& b) {
   return false;
 }
 
+bool repeats_itself(const View& view) { return view.layout().repeats_itself; }
 bool overlap(const View& a, const View& b) { return may_overlap(footprint(a), footprint(b)); }
 
 class FootprintTest : public ::testing::Test {

@@ -60,6 +60,26 @@ TEST_F(ViewTest, a_buffer_is_a_contiguous_view_of_itself) {
   EXPECT_TRUE(matrix_.contiguous());
 }
 
+TEST_F(ViewTest, views_keep_what_they_look_at) {
+  View whole, row;
+  {
+    const Buffer buffer = counted(device_, {2, 3});
+    whole = buffer;
+    row = must(must(View(buffer).slice(0, 1, 2)).reshape({3}));
+  }
+  EXPECT_EQ(at(whole, {1, 2}), 5);
+  EXPECT_EQ(at(row, {2}), 5);
+  EXPECT_EQ(row.buffer().shape(), (Shape{2, 3}));
+}
+
+TEST_F(ViewTest, a_view_that_was_moved_away_is_not_given) {
+  View view = matrix_;
+  const View taken = std::move(view);
+  EXPECT_EQ(taken.shape(), matrix_.shape());
+  EXPECT_FALSE(view);                // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(view.shape(), Shape{});  // NOLINT(bugprone-use-after-move)
+}
+
 TEST_F(ViewTest, a_slice_of_a_slice_counts_from_the_slice) {
   const View rows = must(matrix_.slice(0, 1, 4));
   const View inner = must(rows.slice(0, 1, 3));
