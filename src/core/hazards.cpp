@@ -41,9 +41,10 @@ void find_accesses(const Pipeline& pipeline, std::span<const Argument> arguments
                    Accesses& accesses) {
   accesses.reads.clear();
   accesses.writes.clear();
+  const auto& parameters = pipeline.parameters();
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i].view()) continue;
-    add_access(arguments[i].view(), pipeline.parameters()[i].access, accesses);
+    add_access(arguments[i].view(), parameters[i].access, accesses);
   }
 }
 

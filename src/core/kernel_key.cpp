@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "core/kernel_key.hpp"
 
+#include <cstring>
+
 namespace norite::core {
 
 namespace {
 
-constexpr size_t kMacrosOfMost = 16;
+constexpr size_t kMacrosOfMost = 24;
 
-size_t mixed(size_t hash, size_t more) noexcept {
-  return (hash ^ more) * 0x9E3779B97F4A7C15ULL + (hash >> 32);
-}
+constexpr size_t kGolden = 0x9E3779B97F4A7C15ULL;
 
 }  // namespace
 
@@ -39,15 +39,27 @@ Specialisation Macros::specialisation() const {
   return result;
 }
 
-// A kernel's macros have the same names nearly always: values are what tells them apart.
+// A kernel's macros have the same names nearly always: values are what tells them apart. Each has
+// its own odd factor, so that no product waits for another.
 size_t Macros::hash() const noexcept {
-  size_t hash = macros_.size();
-  for (const Macro& macro : macros_) hash = mixed(hash, macro.value.hash());
+  size_t hash = macros_.size(), factor = kGolden;
+  for (const Macro& macro : macros_) {
+    hash += macro.value.hash() * factor;
+    factor += 2 * kGolden;
+  }
   return hash;
 }
 
+// The key of a call that comes again is made of the same literals, and so of the same bytes.
+bool operator==(const Macros& a, const Macros& b) noexcept {
+  static_assert(sizeof(Macro) == 2 * sizeof(std::string_view) + sizeof(int64_t), "no padding");
+  if (a.macros_.size() != b.macros_.size()) return false;
+  return std::memcmp(a.macros_.data(), b.macros_.data(), a.macros_.size() * sizeof(Macro)) == 0 ||
+         a.macros_ == b.macros_;
+}
+
 size_t KernelKeyHash::operator()(const KernelKey& key) const noexcept {
-  return mixed(key.macros.hash(), std::hash<std::string_view>()(key.kernel));
+  return key.macros.hash() ^ std::hash<std::string_view>()(key.kernel);
 }
 
 }  // namespace norite::core

@@ -47,7 +47,7 @@ class Macros {
   [[nodiscard]] Specialisation specialisation() const;
   [[nodiscard]] size_t hash() const noexcept;
   /// Those that were written in another order count as others: they find the same kernel.
-  friend bool operator==(const Macros&, const Macros&) = default;
+  friend bool operator==(const Macros& a, const Macros& b) noexcept;
 
  private:
   std::vector<Macro> macros_;

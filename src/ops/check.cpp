@@ -102,11 +102,11 @@ Result<void> Check::device(const Device& expected, const Named& operand) const {
 
 Result<void> Check::aliasing(std::initializer_list<Output> outputs,
                              std::initializer_list<Named> inputs) const {
-  const auto clash = [&](const Named& a, const Named& b, std::string_view hint) -> Result<void> {
-    if (!a.view || !b.view || a.view.buffer().storage() != b.view.buffer().storage() ||
-        !core::may_overlap(core::footprint(a.view), core::footprint(b.view))) {
-      return {};
-    }
+  const auto overlap = [](const Named& a, const Named& b) {
+    return a.view.buffer().storage() == b.view.buffer().storage() &&
+           core::may_overlap(core::footprint(a.view), core::footprint(b.view));
+  };
+  const auto clash = [&](const Named& a, const Named& b, std::string_view hint) {
     return refuse(a.name, fmt::format("shares memory with {}, expected {}", b.name, hint));
   };
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
@@ -117,14 +117,17 @@ Result<void> Check::aliasing(std::initializer_list<Output> outputs,
                                               to_string(operand.view.strides())));
     }
     for (const Named& input : inputs) {
+      if (!overlap(operand, input)) continue;
       const bool allowed =
           std::find(in_place.begin(), in_place.end(), input.name) != in_place.end();
       if (allowed && core::same_view(operand.view, input.view)) continue;
-      NORITE_TRY(clash(operand, input,
-                       allowed ? "the very same view or separate memory" : "separate memory"));
+      return clash(operand, input,
+                   allowed ? "the very same view or separate memory" : "separate memory");
     }
     for (auto other = outputs.begin(); other != output; ++other) {
-      NORITE_TRY(clash(operand, other->operand, "separate memory"));
+      if (overlap(operand, other->operand)) {
+        return clash(operand, other->operand, "separate memory");
+      }
     }
   }
   return {};

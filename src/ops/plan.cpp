@@ -24,14 +24,14 @@ bool is_aligned(const Argument& operand, std::initializer_list<int64_t> strides,
                 int64_t pack_bytes) {
   if (!operand.bound()) return true;
   const View& view = operand.view();
-  const int64_t bytes = std::min<int64_t>(pack_bytes, 16);
+  const int64_t below = std::min<int64_t>(pack_bytes, 16) - 1;  // bits of what is not a multiple
   // Backends align what they allocate; memory of the host's own may begin anywhere.
   const auto* data = view.host_data();
   const auto address = data != nullptr ? static_cast<int64_t>(reinterpret_cast<uintptr_t>(data))
                                        : view.byte_offset();
-  return address % bytes == 0 && std::all_of(strides.begin(), strides.end(), [&](int64_t stride) {
-           return stride * size_of(view.dtype()) % bytes == 0;
-         });
+  int64_t bits = address;
+  for (const int64_t stride : strides) bits |= stride * size_of(view.dtype());
+  return (bits & below) == 0;
 }
 
 Grid groups_of(int64_t items, int64_t each, int64_t threads) {

@@ -30,7 +30,7 @@ constexpr int flag(bool value) { return value ? 1 : 0; }
 
 /// Whether packs of `pack_bytes` can be read and written in accesses of 16 bytes (or of the pack,
 /// where it is smaller) at the operand's first element and at `strides` elements from it and from
-/// each other. What is absent is aligned.
+/// each other. A pack has a power of two of bytes. What is absent is aligned.
 bool is_aligned(const Argument& operand, std::initializer_list<int64_t> strides,
                 int64_t pack_bytes = 16);
 

@@ -2,6 +2,7 @@
 #include "ops/rope/head_norm_rope_plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -147,14 +148,41 @@ Plan plan_head_norm_rope_backward(const HeadNormRopeBackwardParams& params,
   return plan;
 }
 
-void set_frequency_powers(RopeAngleParams& params) {
-  for (int k = 0; k < kFrequencyPowers; ++k) {
-    const double exponent = -std::ldexp(1.0, k + 1) / static_cast<double>(params.frequency_dim);
-    const double power = std::min<double>(std::pow(static_cast<double>(params.theta), exponent),
+namespace {
+
+struct FrequencyPowers {
+  float theta = 0;
+  int64_t dim = 0;
+  std::array<float, kFrequencyPowers> high = {}, low = {};
+};
+
+FrequencyPowers frequency_powers(float theta, int64_t dim) {
+  FrequencyPowers powers{.theta = theta, .dim = dim};
+  for (size_t k = 0; k < kFrequencyPowers; ++k) {
+    const double exponent = -std::ldexp(1.0, static_cast<int>(k) + 1) / static_cast<double>(dim);
+    const double power = std::min<double>(std::pow(static_cast<double>(theta), exponent),
                                           std::numeric_limits<float>::max());
-    params.power_high[k] = static_cast<float>(power);
-    params.power_low[k] = static_cast<float>(power - static_cast<double>(params.power_high[k]));
+    powers.high[k] = static_cast<float>(power);
+    powers.low[k] = static_cast<float>(power - static_cast<double>(powers.high[k]));
   }
+  return powers;
+}
+
+}  // namespace
+
+// Nine powers take as long as a quarter of the dispatch, and a model has one theta or two.
+void set_frequency_powers(RopeAngleParams& params) {
+  thread_local std::array<FrequencyPowers, 2> kept = {};
+  auto found = std::ranges::find_if(kept, [&](const FrequencyPowers& powers) {
+    return powers.theta == params.theta && powers.dim == params.frequency_dim;
+  });
+  if (found == kept.end()) {
+    kept[1] = kept[0];
+    kept[0] = frequency_powers(params.theta, params.frequency_dim);
+    found = kept.begin();
+  }
+  std::ranges::copy(found->high, params.power_high);
+  std::ranges::copy(found->low, params.power_low);
 }
 
 }  // namespace norite::ops
