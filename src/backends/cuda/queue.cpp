@@ -133,9 +133,9 @@ void Queue::submit(core::CommandList list, std::shared_ptr<core::Completion> com
   waiter_.post([ends = ends_, submission, completion = std::move(completion)] {
     const Current current(ends->stream->context());
     auto outcome = ends->outcome_of(*submission, ends->wait(*submission, ends->sleeping));
-    // Buffers go back before anyone hears of the end; the queue may go with them.
-    submission->list.commands.clear();
-    completion->complete(std::move(outcome.result), std::move(outcome.timings));
+    // The queue may go with the buffers.
+    completion->complete(std::move(outcome.result), std::move(outcome.timings),
+                         std::move(submission->list.commands));
   });
 }
 
