@@ -2,7 +2,7 @@
 // The functions of ElementwiseFunction on vectors, step by step those of
 // kernels/elementwise/functions.h, which says why they are computed as they are.
 //
-// A function is a type with its numbers of inputs and outputs and
+// A function is a type with its numbers of inputs and outputs and, unless it is short,
 //   static void apply(VF scalar, const VF* in, VF* out);
 //
 // Re-included for every target; no ordinary include guard.
@@ -19,42 +19,34 @@
 #include "backends/cpu/elementwise/exponential-inl.h"
 #include "elementwise/params.h"
 
-// A function is compiled into loops for every dtype; AddressSanitizer makes that take minutes.
-#undef NORITE_APPLY
-#if HWY_IS_ASAN
-#define NORITE_APPLY HWY_NOINLINE
+// What loops for every function and dtype share. Compilers take minutes over copies of it where
+// vectors are emulated by loops, or where AddressSanitizer watches; neither is there to be fast.
+#undef NORITE_IN_LOOPS
+#if HWY_IS_ASAN || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+#define NORITE_IN_LOOPS HWY_NOINLINE
 #else
-#define NORITE_APPLY HWY_INLINE
+#define NORITE_IN_LOOPS HWY_INLINE
 #endif
 
 HWY_BEFORE_NAMESPACE();
 namespace norite::cpu::HWY_NAMESPACE {
 
-template <int kIn, int kOut>
+/// Functions so short that what they cost is memory.
+enum class Short { none, copy, scale, add, mul };
+
+template <int kIn, int kOut, Short kKind = Short::none>
 struct Arity {
   static constexpr int kInputs = kIn, kOutputs = kOut;
+  static constexpr Short kShort = kKind;
 };
 
-struct CopyElement : Arity<1, 1> {
-  static NORITE_APPLY void apply(VF, const VF* in, VF* out) { out[0] = in[0]; }
-};
-
-struct ScaleElement : Arity<1, 1> {
-  static NORITE_APPLY void apply(VF factor, const VF* in, VF* out) {
-    out[0] = hn::Mul(in[0], factor);
-  }
-};
-
-struct AddElements : Arity<2, 1> {
-  static NORITE_APPLY void apply(VF, const VF* in, VF* out) { out[0] = hn::Add(in[0], in[1]); }
-};
-
-struct MulElements : Arity<2, 1> {
-  static NORITE_APPLY void apply(VF, const VF* in, VF* out) { out[0] = hn::Mul(in[0], in[1]); }
-};
+struct CopyElement : Arity<1, 1, Short::copy> {};
+struct ScaleElement : Arity<1, 1, Short::scale> {};
+struct AddElements : Arity<2, 1, Short::add> {};
+struct MulElements : Arity<2, 1, Short::mul> {};
 
 struct MulBackward : Arity<3, 2> {
-  static NORITE_APPLY void apply(VF, const VF* in, VF* out) {
+  static NORITE_IN_LOOPS void apply(VF, const VF* in, VF* out) {
     out[0] = hn::Mul(in[0], in[2]);
     out[1] = hn::Mul(in[0], in[1]);
   }
@@ -129,7 +121,7 @@ struct Gelu {
 };
 
 struct Softcap : Arity<1, 1> {
-  static NORITE_APPLY void apply(VF cap, const VF* in, VF* out) {
+  static NORITE_IN_LOOPS void apply(VF cap, const VF* in, VF* out) {
     const VF a = size_at_most(hn::Div(in[0], cap), 20.0f);
     const VF e = exp_minus_one(hn::Mul(constant(-2.0f), a));
     const VF tanh = hn::Div(hn::Neg(e), hn::Add(e, constant(2.0f)));
@@ -139,7 +131,7 @@ struct Softcap : Arity<1, 1> {
 };
 
 struct SoftcapBackward : Arity<2, 1> {
-  static NORITE_APPLY void apply(VF cap, const VF* in, VF* out) {
+  static NORITE_IN_LOOPS void apply(VF cap, const VF* in, VF* out) {
     const VF a = size_at_most(hn::Div(in[1], cap), 64.0f);
     const VF t = raised_exp(hn::Mul(constant(-2.0f), a), hn::Zero(DF()));
     const VF share = hn::Div(constant(1.0f), hn::Add(brought_down(t), constant(1.0f)));
@@ -150,26 +142,26 @@ struct SoftcapBackward : Arity<2, 1> {
 
 template <class F>
 struct Activate : Arity<1, 1> {
-  static NORITE_APPLY void apply(VF, const VF* in, VF* out) { out[0] = F::at(in[0]).value; }
+  static NORITE_IN_LOOPS void apply(VF, const VF* in, VF* out) { out[0] = F::at(in[0]).value; }
 };
 
 template <class F>
 struct ActivateBackward : Arity<2, 1> {
-  static NORITE_APPLY void apply(VF, const VF* in, VF* out) {
+  static NORITE_IN_LOOPS void apply(VF, const VF* in, VF* out) {
     out[0] = hn::Mul(in[0], F::at(in[1]).slope);
   }
 };
 
 template <class F>
 struct ActivateMul : Arity<2, 1> {
-  static NORITE_APPLY void apply(VF, const VF* in, VF* out) {
+  static NORITE_IN_LOOPS void apply(VF, const VF* in, VF* out) {
     out[0] = hn::Mul(F::at(in[0]).value, in[1]);
   }
 };
 
 template <class F>
 struct ActivateMulBackward : Arity<3, 2> {
-  static NORITE_APPLY void apply(VF, const VF* in, VF* out) {
+  static NORITE_IN_LOOPS void apply(VF, const VF* in, VF* out) {
     const Point at = F::at(in[1]);
     out[0] = hn::Mul(hn::Mul(in[0], in[2]), at.slope);
     out[1] = hn::Mul(in[0], at.value);
