@@ -76,7 +76,9 @@ class Chain {
       return;
     }
     for (uint32_t i = 0; i < steps; ++i) {
-      with_function(params_.chain[i].function, [&](auto f) {
+      const uint32_t own = params_.chain[i].function;
+      const uint32_t function = i + 1 < steps ? with_product(i) : own;
+      with_function(function, [&](auto f) {
         using F = decltype(f);
         if constexpr (F::kShort == Short::none) {
           add_stage(i).run = run_function<F, E>;
@@ -84,6 +86,7 @@ class Chain {
           add_short(i, F::kShort).run = run_short<E>;
         }
       });
+      if (function != own) multiply_last(++i);
     }
     if (!converts) return;
     with_element(out, [&](auto to) { add_stage(steps).run = run_conversion<E, decltype(to)>; });
@@ -97,12 +100,35 @@ class Chain {
     return stage;
   }
 
+  /// The step's function; where it is an activation that the next step multiplies, both as one, so
+  /// that it need not go through a tile.
+  [[nodiscard]] uint32_t with_product(uint32_t step) const {
+    const uint32_t own = params_.chain[step].function;
+    const bool multiplied = params_.chain[step + 1].function == kElementwiseMul && hands_over(step);
+    if (!multiplied) return own;
+    switch (own) {
+      case kElementwiseSilu:
+        return kElementwiseSiluMul;
+      case kElementwiseGelu:
+        return kElementwiseGeluMul;
+      case kElementwiseGeluTanh:
+        return kElementwiseGeluTanhMul;
+      default:
+        return own;
+    }
+  }
+  /// The step is the product of the stage before it.
+  void multiply_last(uint32_t step) {
+    Stage& stage = stages_[stage_count_ - 1];
+    stage.in[1] = input(step, input(step, 0) == kMaxInputs + step - 1 ? 1 : 0);
+    stage.result = step;
+  }
+
   /// The step in a stage of its own, or in that of the short step before if nothing else reads what
   /// that gives.
   Stage& add_short(uint32_t step, Short kind) {
     const uint32_t before = kMaxInputs + step - 1;
-    const bool joins = step > 0 && is_short_[stage_count_ - 1] && uses(before) == 1 &&
-                       (input(step, 0) == before || input(step, 1) == before);
+    const bool joins = step > 0 && is_short_[stage_count_ - 1] && hands_over(step - 1);
     Stage& stage = joins ? stages_[stage_count_ - 1] : add_stage(step);
     is_short_[stage_count_ - 1] = true;
     const uint32_t other = input(step, joins && input(step, 0) != before ? 0 : 1);
@@ -135,12 +161,17 @@ class Chain {
   [[nodiscard]] uint32_t input(uint32_t step, int k) const {
     return params_.chain[step].inputs >> 4 * k & 15;
   }
-  [[nodiscard]] int uses(uint32_t value) const {
-    int count = 0;
-    for (uint32_t i = 0; i < params_.steps; ++i) {
-      for (int k = 0; k < kMaxInputs; ++k) count += input(i, k) == value ? 1 : 0;
+  /// Whether the next step reads what this one gives, once and as the only one.
+  [[nodiscard]] bool hands_over(uint32_t step) const {
+    int uses = 0, uses_by_next = 0;
+    for (uint32_t i = step + 1; i < params_.steps; ++i) {
+      for (int k = 0; k < kMaxInputs; ++k) {
+        const int use = input(i, k) == kMaxInputs + step ? 1 : 0;
+        uses += use;
+        uses_by_next += i == step + 1 ? use : 0;
+      }
     }
-    return count;
+    return uses == 1 && uses_by_next == 1;
   }
 
   const ElementwiseParams& params_;
