@@ -146,11 +146,12 @@ HWY_INLINE void run_short_blocks(const Stage& stage, const TileData& data, int64
   data.results[stage.result].store<E>(v, i);
 }
 
-/// Short steps over whole blocks: what they cost is memory, so a run of them goes over it once. The
-/// blocks of a pass share its decisions.
+/// Short steps over whole blocks: what they cost is memory, so a run of them goes over it once.
+/// Blocks of 16 bits share decisions in pairs; in f32, longer bursts of streaming stores are
+/// slower.
 template <class E>
 void run_short(const Stage& stage, const TileData& data, int64_t count) {
-  constexpr int kBlocks = 2;
+  constexpr int kBlocks = sizeof(float) / sizeof(typename E::Raw);
   int64_t i = 0;
   for (; i + kBlocks * kBlock <= count; i += kBlocks * kBlock) {
     run_short_blocks<E, kBlocks>(stage, data, i);
