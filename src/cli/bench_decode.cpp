@@ -20,25 +20,30 @@ constexpr size_t kMinRepeats = 5;
 struct Size {
   DType dtype;
   int64_t rows, dim;
+  bool chained;  // each norm reads what the one before wrote; else all read and write the same
 
   [[nodiscard]] std::string name() const {
-    return fmt::format("graph[{},decode,rms_norm,rows={},dim={}]", norite::name(dtype), rows, dim);
+    return fmt::format("graph[{},decode,rms_norm,rows={},dim={}{}]", norite::name(dtype), rows, dim,
+                       chained ? ",chained" : "");
   }
 };
 
 std::vector<Size> sizes(std::string_view filter) {
   std::vector<Size> result;
-  for (const DType dtype : {DType::bf16, DType::f32}) {
+  const auto add = [&](DType dtype, bool chained) {
     for (const auto& [rows, dim] :
          {std::pair{1, 2048}, {1, 4096}, {8, 4096}, {64, 4096}, {1, 16384}}) {
-      const Size size{dtype, rows, dim};
+      const Size size{dtype, rows, dim, chained};
       if (size.name().find(filter) != std::string::npos) result.push_back(size);
     }
-  }
+  };
+  add(DType::bf16, false);
+  add(DType::f32, false);
+  add(DType::bf16, true);
   return result;
 }
 
-/// Norms that follow each other between two buffers, as those of a decoder's layers do.
+/// Norms that follow each other.
 struct Norms {
   static Result<Norms> make(const Device& device, const Size& size) {
     Norms norms;
@@ -48,10 +53,10 @@ struct Norms {
     return norms;
   }
 
-  [[nodiscard]] Result<Graph> capture(const Device& device, int64_t launches) const {
+  [[nodiscard]] Result<Graph> capture(const Device& device, int64_t launches, bool chained) const {
     return Graph::capture(device, [&](Encoder& encoder) -> Result<void> {
       for (int64_t i = 0; i < launches; ++i) {
-        const bool back = i % 2 == 1;
+        const bool back = chained && i % 2 == 1;
         NORITE_TRY(ops::rms_norm(
             encoder, {.x = back ? y : x, .weight = weight, .y = back ? x : y, .eps = 1e-6f}));
       }
@@ -64,8 +69,8 @@ struct Norms {
 
 Result<GraphMeasurement> measure(const Device& device, const Size& size, double min_time_s) {
   NORITE_TRY_ASSIGN(const Norms norms, Norms::make(device, size));
-  NORITE_TRY_ASSIGN(Graph graph, norms.capture(device, kLaunches));
-  NORITE_TRY_ASSIGN(Graph longer, norms.capture(device, kLaunches + kMore));
+  NORITE_TRY_ASSIGN(Graph graph, norms.capture(device, kLaunches, size.chained));
+  NORITE_TRY_ASSIGN(Graph longer, norms.capture(device, kLaunches + kMore, size.chained));
   GraphMeasurement result{.name = size.name(), .operations = kLaunches, .bytes = bytes_of(graph)};
   NORITE_TRY_ASSIGN(result.time_us_p50,
                     median_us(min_time_s / 2, kMinRepeats, [&] { return graph.replay(); }));
