@@ -55,5 +55,7 @@ const std::vector<Case>& all_cases();
 std::vector<std::string> operations();
 /// The cases of any of these suites whose name contains `filter`.
 std::vector<const Case*> select(unsigned suites, std::string_view filter);
+/// The cases of any of these suites of one operation.
+std::vector<const Case*> of_operation(unsigned suites, std::string_view op);
 
 }  // namespace norite::cases

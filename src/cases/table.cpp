@@ -73,4 +73,10 @@ std::vector<const Case*> select(unsigned suites, std::string_view filter) {
   return selected;
 }
 
+std::vector<const Case*> of_operation(unsigned suites, std::string_view op) {
+  std::vector<const Case*> selected = select(suites, op);
+  std::erase_if(selected, [&](const Case* row) { return row->op != op; });
+  return selected;
+}
+
 }  // namespace norite::cases

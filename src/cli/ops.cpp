@@ -40,10 +40,8 @@ bool can_record(const Device& device, const Case& row) {
 }
 
 Support support_of(const Device& device, const std::string& op, DType dtype) {
-  std::vector<const Case*> rows;
-  for (const Case* row : cases::select(cases::kVerify, op + "[")) {
-    if (row->op == op && row->dtype == dtype) rows.push_back(row);
-  }
+  auto rows = cases::of_operation(cases::kVerify, op);
+  std::erase_if(rows, [&](const Case* row) { return row->dtype != dtype; });
   const bool supported = !rows.empty() && can_record(device, *rows.front());
   return {op, dtype, device.info().backend, supported, rows.size()};
 }

@@ -28,8 +28,8 @@ class KernelCases : public testing::TestWithParam<std::string> {
   /// Every `step`-th case of the operation.
   static void check(const Device& device, FillKind fill, size_t step) {
     size_t seen = 0;
-    for (const Case* one : cases::select(cases::kVerify, GetParam() + "[")) {
-      if (one->op != GetParam() || seen++ % step != 0) continue;
+    for (const Case* one : cases::of_operation(cases::kVerify, GetParam())) {
+      if (seen++ % step != 0) continue;
       SCOPED_TRACE(one->name);
       const auto problem = test::must(one->prepare(device, fill));
       test::must(problem->run());

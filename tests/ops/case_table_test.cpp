@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Every case of the table on every SIMD level, against float64 and with guard bytes, with ordinary
-// and with special values.
+// Every case of the table on every device, against float64 and with guard bytes, with ordinary and
+// with special values.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <set>
 
 #include "cases/case.hpp"
-#include "host_values.hpp"
+#include "ops/tested_device.hpp"
 
 namespace norite {
 namespace {
@@ -15,16 +14,14 @@ namespace {
 using cases::Case;
 using cases::FillKind;
 
-class CaseTable : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+class CaseTable : public test::OnDevice<std::tuple<std::string, std::string>> {
  protected:
-  static void check_all(FillKind fill) {
-    const auto& [level, op] = GetParam();
-    const Device device = test::must(Device::open("cpu", {.cpu_target = level}));
+  void check_all(FillKind fill) const {
+    const auto& op = std::get<1>(GetParam());
     int checked = 0;
-    for (const Case* one : cases::select(cases::kVerify, op + "[")) {
-      if (one->op != op) continue;
+    for (const Case* one : cases::of_operation(cases::kVerify, op)) {
       SCOPED_TRACE(one->name);
-      const auto problem = test::must(one->prepare(device, fill));
+      const auto problem = test::must(one->prepare(device(), fill));
       test::must(problem->run());
       const cases::Outcome outcome = test::must(problem->check());
       EXPECT_TRUE(outcome.passed()) << outcome.worst().detail;
@@ -38,12 +35,10 @@ TEST_P(CaseTable, MatchesFloat64) { check_all(FillKind::normal); }
 
 TEST_P(CaseTable, SpecialValuesBehaveAsInF32) { check_all(FillKind::special); }
 
-INSTANTIATE_TEST_SUITE_P(EveryLevel, CaseTable,
-                         testing::Combine(testing::ValuesIn(Device::cpu_targets()),
+INSTANTIATE_TEST_SUITE_P(EveryDevice, CaseTable,
+                         testing::Combine(testing::ValuesIn(test::tested_devices()),
                                           testing::ValuesIn(cases::operations())),
-                         [](const auto& one) {
-                           return std::get<0>(one.param) + "_" + std::get<1>(one.param);
-                         });
+                         test::InstanceName());
 
 TEST(CaseNames, AreUnique) {
   std::set<std::string> names;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The same bits every time: repeated, and with 1, 2 or 16 threads.
+// The same bits every time: repeated, with 1, 2 or 16 threads, a thousand times on a GPU.
 #include <gtest/gtest.h>
 
 #include "cases/case.hpp"
-#include "host_values.hpp"
+#include "ops/tested_device.hpp"
 
 namespace norite {
 namespace {
@@ -16,22 +16,32 @@ Bytes run_once(const Device& device, const cases::Case& one) {
   return test::must(problem->output_bytes());
 }
 
-class Determinism : public testing::TestWithParam<std::string> {};
-
-TEST_P(Determinism, RepeatsBitForBit) {
-  const Device device = test::must(Device::open("cpu", {.cpu_target = GetParam()}));
-  for (const cases::Case* one : cases::select(cases::kVerify, "")) {
-    SCOPED_TRACE(one->name);
-    const auto problem = test::must(one->prepare(device, cases::FillKind::normal));
-    test::must(problem->run());
-    const Bytes first = test::must(problem->output_bytes());
+void expect_repeats(const Device& device, const cases::Case& one, int repeats) {
+  SCOPED_TRACE(one.name);
+  const auto problem = test::must(one.prepare(device, cases::FillKind::normal));
+  test::must(problem->run());
+  const Bytes first = test::must(problem->output_bytes());
+  for (int repeat = 1; repeat <= repeats; ++repeat) {
     test::must(problem->reset());
     test::must(problem->run());
-    EXPECT_EQ(first, test::must(problem->output_bytes()));
+    ASSERT_EQ(first, test::must(problem->output_bytes())) << "repeat " << repeat;
   }
 }
 
-TEST_P(Determinism, DoesNotDependOnTheNumberOfThreads) {
+class Determinism : public test::OnDevice<std::string> {};
+
+TEST_P(Determinism, RepeatsBitForBit) {
+  for (const cases::Case* one : cases::select(cases::kVerify, "")) {
+    expect_repeats(device(), *one, 1);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Determinism, testing::ValuesIn(test::tested_devices()),
+                         test::InstanceName());
+
+class ThreadCounts : public testing::TestWithParam<std::string> {};
+
+TEST_P(ThreadCounts, MakeNoDifference) {
   const auto open = [&](int threads) {
     return test::must(Device::open("cpu", {.threads = threads, .cpu_target = GetParam()}));
   };
@@ -46,8 +56,24 @@ TEST_P(Determinism, DoesNotDependOnTheNumberOfThreads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryLevel, Determinism, testing::ValuesIn(Device::cpu_targets()),
-                         [](const auto& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(EveryLevel, ThreadCounts, testing::ValuesIn(Device::cpu_targets()),
+                         test::InstanceName());
+
+/// A GPU's groups run in another order every time.
+class ManyRepeats : public test::OnDevice<std::tuple<std::string, std::string>> {};
+
+TEST_P(ManyRepeats, AThousandGiveTheSameBits) {
+  constexpr size_t kCases = 6;  // spread over dtypes, sizes and options
+  const auto all = cases::of_operation(cases::kVerify, std::get<1>(GetParam()));
+  for (size_t i = 0; i < kCases; ++i) {
+    expect_repeats(device(), *all[i * (all.size() - 1) / (kCases - 1)], 1000);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, ManyRepeats,
+                         testing::Combine(testing::Values(test::kCuda),
+                                          testing::ValuesIn(cases::operations())),
+                         test::InstanceName());
 
 }  // namespace
 }  // namespace norite

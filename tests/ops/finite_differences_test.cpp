@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "host_values.hpp"
+#include "ops/tested_device.hpp"
 
 namespace norite {
 namespace {
@@ -40,30 +41,30 @@ void expect_gradient(const std::vector<float>& gradient, Doubles at, const Loss&
   }
 }
 
-class NormGradient : public testing::TestWithParam<ops::WeightMode> {};
+class NormGradient : public test::OnDevice<std::tuple<std::string, ops::WeightMode>> {};
 
 TEST_P(NormGradient, MatchesDifferences) {
   constexpr int64_t kRows = 5;
   constexpr int64_t kDim = 19;
   constexpr float kEps = 1e-3f;
-  const double offset = GetParam() == ops::WeightMode::one_plus ? 1 : 0;
-  const Device device = must(Device::open("cpu"));
+  const ops::WeightMode mode = std::get<1>(GetParam());
+  const double offset = mode == ops::WeightMode::one_plus ? 1 : 0;
   const auto x = test::pattern(kRows * kDim, 1);
   const auto w = test::pattern(kDim, 2);
   const auto dy = test::pattern(kRows * kDim, 3);
   const auto dresidual = test::pattern(kRows * kDim, 4);
-  const Buffer dx = must(device.empty(DType::f32, {kRows, kDim}));
-  const Buffer dw = must(device.empty(DType::f32, {kDim}));
-  test::run(device, [&](Encoder& e) {
+  const Buffer dx = must(device().empty(DType::f32, {kRows, kDim}));
+  const Buffer dw = must(device().empty(DType::f32, {kDim}));
+  test::run(device(), [&](Encoder& e) {
     return ops::rms_norm_backward(
-        e, {.x = test::upload(device, DType::f32, {kRows, kDim}, x),
-            .weight = test::upload(device, DType::f32, {kDim}, w),
-            .dy = test::upload(device, DType::f32, {kRows, kDim}, dy),
-            .dresidual = test::upload(device, DType::f32, {kRows, kDim}, dresidual),
+        e, {.x = test::upload(device(), DType::f32, {kRows, kDim}, x),
+            .weight = test::upload(device(), DType::f32, {kDim}, w),
+            .dy = test::upload(device(), DType::f32, {kRows, kDim}, dy),
+            .dresidual = test::upload(device(), DType::f32, {kRows, kDim}, dresidual),
             .dx = dx,
             .dw = dw,
             .eps = kEps,
-            .weight_mode = GetParam()});
+            .weight_mode = mode});
   });
   const auto loss = [&](const Doubles& at_x, const Doubles& at_w) {
     double sum = 0;
@@ -80,15 +81,23 @@ TEST_P(NormGradient, MatchesDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, NormGradient,
-                         testing::Values(ops::WeightMode::plain, ops::WeightMode::one_plus));
+                         testing::Combine(testing::ValuesIn(test::cpu_and_cuda()),
+                                          testing::Values(ops::WeightMode::plain,
+                                                          ops::WeightMode::one_plus)),
+                         [](const auto& one) {
+                           const bool plain = std::get<1>(one.param) == ops::WeightMode::plain;
+                           return std::get<0>(one.param) + (plain ? "_plain" : "_one_plus");
+                         });
 
 struct Rotation {
+  const char* name;
   ops::Pairing pairing;
   int64_t half_rope_dim;
 };
 
-class HeadGradient : public testing::TestWithParam<Rotation> {
+class HeadGradient : public test::OnDevice<std::tuple<std::string, Rotation>> {
  protected:
+  static const Rotation& rotation() { return std::get<1>(GetParam()); }
   static constexpr int64_t kTokens = 3;
   static constexpr int64_t kHeads = 2;
   static constexpr int64_t kDim = 10;
@@ -99,7 +108,7 @@ class HeadGradient : public testing::TestWithParam<Rotation> {
 
   /// Rotates one head in float64.
   static void rotate(Doubles& v, size_t first, int64_t token) {
-    const auto [pairing, half] = GetParam();
+    const auto& [name, pairing, half] = rotation();
     for (int64_t i = 0; i < half; ++i) {
       const double frequency = std::pow(double{kTheta}, -2.0 * static_cast<double>(i) / kDim);
       const double angle = static_cast<double>(kFirst + token) * frequency;
@@ -127,52 +136,55 @@ class HeadGradient : public testing::TestWithParam<Rotation> {
     return sum;
   }
 
-  const Device device_ = must(Device::open("cpu"));
   const Shape shape_ = {kTokens, kHeads, kDim};
   const std::vector<float> x_ = test::pattern(kCount, 1);
   const std::vector<float> w_ = test::pattern(kDim, 2);
   const std::vector<float> dy_ = test::pattern(kCount, 3);
-  const Buffer dx_ = must(device_.empty(DType::f32, shape_));
-  const Buffer dw_ = must(device_.empty(DType::f32, {kDim}));
   const ops::RopeAngles angles_ = {.first_position = kFirst, .theta = kTheta};
 };
 
 TEST_P(HeadGradient, OfNormAndRopeMatchesDifferences) {
-  test::run(device_, [&](Encoder& e) {
+  const Buffer dx = must(device().empty(DType::f32, shape_));
+  const Buffer dw = must(device().empty(DType::f32, {kDim}));
+  test::run(device(), [&](Encoder& e) {
     return ops::fused_head_norm_rope_backward(
-        e, {.x = test::upload(device_, DType::f32, shape_, x_),
-            .weight = test::upload(device_, DType::f32, {kDim}, w_),
-            .dy = test::upload(device_, DType::f32, shape_, dy_),
-            .dx = dx_,
-            .dw = dw_,
+        e, {.x = test::upload(device(), DType::f32, shape_, x_),
+            .weight = test::upload(device(), DType::f32, {kDim}, w_),
+            .dy = test::upload(device(), DType::f32, shape_, dy_),
+            .dx = dx,
+            .dw = dw,
             .angles = angles_,
-            .pairing = GetParam().pairing,
-            .half_rope_dim = GetParam().half_rope_dim,
+            .pairing = rotation().pairing,
+            .half_rope_dim = rotation().half_rope_dim,
             .eps = kEps});
   });
   const Doubles w = widen(w_);
-  expect_gradient(test::download(dx_), widen(x_), [&](const Doubles& p) { return loss(p, &w); });
-  expect_gradient(test::download(dw_), w, [&](const Doubles& p) { return loss(widen(x_), &p); });
+  expect_gradient(test::download(dx), widen(x_), [&](const Doubles& p) { return loss(p, &w); });
+  expect_gradient(test::download(dw), w, [&](const Doubles& p) { return loss(widen(x_), &p); });
 }
 
 TEST_P(HeadGradient, OfRopeMatchesDifferences) {
-  test::run(device_, [&](Encoder& e) {
-    return ops::rope_backward(e, {.dy = test::upload(device_, DType::f32, shape_, dy_),
-                                  .dx = dx_,
+  const Buffer dx = must(device().empty(DType::f32, shape_));
+  test::run(device(), [&](Encoder& e) {
+    return ops::rope_backward(e, {.dy = test::upload(device(), DType::f32, shape_, dy_),
+                                  .dx = dx,
                                   .angles = angles_,
-                                  .pairing = GetParam().pairing,
-                                  .half_rope_dim = GetParam().half_rope_dim});
+                                  .pairing = rotation().pairing,
+                                  .half_rope_dim = rotation().half_rope_dim});
   });
-  expect_gradient(test::download(dx_), widen(x_),
+  expect_gradient(test::download(dx), widen(x_),
                   [&](const Doubles& p) { return loss(p, nullptr); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Pairs, HeadGradient,
-                         testing::Values(Rotation{ops::Pairing::half_dim, 5},
-                                         Rotation{ops::Pairing::half_dim, 3},
-                                         Rotation{ops::Pairing::half_rope, 3},
-                                         Rotation{ops::Pairing::interleaved, 5},
-                                         Rotation{ops::Pairing::interleaved, 2}));
+INSTANTIATE_TEST_SUITE_P(
+    Pairs, HeadGradient,
+    testing::Combine(testing::ValuesIn(test::cpu_and_cuda()),
+                     testing::Values(Rotation{"half_dim", ops::Pairing::half_dim, 5},
+                                     Rotation{"part_of_half_dim", ops::Pairing::half_dim, 3},
+                                     Rotation{"half_rope", ops::Pairing::half_rope, 3},
+                                     Rotation{"interleaved", ops::Pairing::interleaved, 5},
+                                     Rotation{"part_interleaved", ops::Pairing::interleaved, 2})),
+    [](const auto& one) { return std::get<0>(one.param) + "_" + std::get<1>(one.param).name; });
 
 /// f(x), or f(a) · b, with the gradients that the library gives for dy.
 struct Activation {
@@ -227,18 +239,19 @@ std::vector<Activation> activations() {
   return all;
 }
 
-TEST(ElementwiseGradient, MatchesDifferences) {
+class ElementwiseGradient : public test::OnDevice<std::string> {};
+
+TEST_P(ElementwiseGradient, MatchesDifferences) {
   constexpr int64_t kCount = 133;
-  const Device device = must(Device::open("cpu"));
   const auto upload = [&](const std::vector<float>& values) {
-    return test::upload(device, DType::f32, {kCount}, values);
+    return test::upload(device(), DType::f32, {kCount}, values);
   };
   const auto dy = test::pattern(kCount, 1);
   auto a = test::pattern(kCount, 2);
   for (float& value : a) value *= 4;
   const auto b = test::pattern(kCount, 3);
-  const Buffer da = must(device.empty(DType::f32, {kCount}));
-  const Buffer db = must(device.empty(DType::f32, {kCount}));
+  const Buffer da = must(device().empty(DType::f32, {kCount}));
+  const Buffer db = must(device().empty(DType::f32, {kCount}));
   for (const Activation& activation : activations()) {
     SCOPED_TRACE(activation.name);
     const auto loss = [&](const Doubles& at_a, const Doubles& at_b) {
@@ -247,13 +260,13 @@ TEST(ElementwiseGradient, MatchesDifferences) {
       return sum;
     };
     if (activation.backward) {
-      test::run(device,
+      test::run(device(),
                 [&](Encoder& e) { return activation.backward(e, upload(dy), upload(a), da); });
       expect_gradient(test::download(da), widen(a),
                       [&](const Doubles& p) { return loss(p, Doubles(kCount, 1.0)); });
     }
     if (!activation.mul_backward) continue;
-    test::run(device, [&](Encoder& e) {
+    test::run(device(), [&](Encoder& e) {
       return activation.mul_backward(e, upload(dy), upload(a), upload(b), da, db);
     });
     expect_gradient(test::download(da), widen(a),
@@ -262,6 +275,9 @@ TEST(ElementwiseGradient, MatchesDifferences) {
                     [&](const Doubles& p) { return loss(widen(a), p); });
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, ElementwiseGradient, testing::ValuesIn(test::cpu_and_cuda()),
+                         test::InstanceName());
 
 }  // namespace
 }  // namespace norite

@@ -3,18 +3,19 @@
 #include <gtest/gtest.h>
 
 #include "cases/case.hpp"
-#include "host_values.hpp"
+#include "ops/tested_device.hpp"
 
 namespace norite {
 namespace {
 
-TEST(Large, MoreThan2To31ElementsMatchFloat64) {
-  const Device device = test::must(Device::open("cpu"));
+class Large : public test::OnDevice<std::string> {};
+
+TEST_P(Large, MoreThan2To31ElementsMatchFloat64) {
   int checked = 0;
   std::string skipped;
   for (const cases::Case* one : cases::select(cases::kLarge, "")) {
     SCOPED_TRACE(one->name);
-    auto problem = one->prepare(device, cases::FillKind::normal);
+    auto problem = one->prepare(device(), cases::FillKind::normal);
     if (!problem && problem.error().code == Code::unsupported) {
       skipped = problem.error().message;
       continue;
@@ -27,6 +28,9 @@ TEST(Large, MoreThan2To31ElementsMatchFloat64) {
   }
   if (checked == 0) GTEST_SKIP() << skipped;
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, Large, testing::ValuesIn(test::cpu_and_cuda()),
+                         test::InstanceName());
 
 }  // namespace
 }  // namespace norite

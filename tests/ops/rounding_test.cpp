@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Conversions to and from 16 bits on every SIMD level, against the scalar ones: ties, carries into
+// Conversions to and from 16 bits on every device, against the scalar ones: ties, carries into
 // the exponent, overflow, subnormals and NaN among all exponents. A rotation by nothing, with a
 // second output in another dtype, is a conversion.
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "host_values.hpp"
+#include "ops/tested_device.hpp"
 
 namespace norite {
 namespace {
@@ -35,15 +36,15 @@ std::vector<float> interesting_floats() {
   return values;
 }
 
-class Rounding : public testing::TestWithParam<std::string> {
+class Rounding : public test::OnDevice<std::string> {
  protected:
   /// The values as the device's kernels convert them.
-  std::vector<uint16_t> narrowed(const std::vector<float>& values, DType to) {
+  std::vector<uint16_t> narrowed(const std::vector<float>& values, DType to) const {
     const Shape shape = {static_cast<int64_t>(values.size()) / kDim, 1, kDim};
-    const Buffer x = test::upload(device_, DType::f32, shape, values);
-    const Buffer y = must(device_.empty(DType::f32, shape));
-    const Buffer copy = must(device_.empty(to, shape));
-    test::run(device_, [&](Encoder& e) {
+    const Buffer x = test::upload(device(), DType::f32, shape, values);
+    const Buffer y = must(device().empty(DType::f32, shape));
+    const Buffer copy = must(device().empty(to, shape));
+    test::run(device(), [&](Encoder& e) {
       return ops::rope(e, {.x = x, .y = y, .copy = copy, .half_rope_dim = 0});
     });
     const auto bytes = test::download_bytes(copy);
@@ -51,8 +52,6 @@ class Rounding : public testing::TestWithParam<std::string> {
     std::memcpy(bits.data(), bytes.data(), bytes.size());
     return bits;
   }
-
-  const Device device_ = must(Device::open("cpu", {.cpu_target = GetParam()}));
 };
 
 TEST_P(Rounding, ToBFloat16IsNearestEven) {
@@ -84,10 +83,10 @@ TEST_P(Rounding, EverySixteenBitValueWidensExactly) {
     std::vector<uint16_t> bits(1u << 16);
     for (size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<uint16_t>(i);
     const Shape shape = {static_cast<int64_t>(bits.size()) / kDim, 1, kDim};
-    Buffer x = must(device_.empty(dtype, shape));
+    Buffer x = must(device().empty(dtype, shape));
     must(x.write(std::as_bytes(std::span(bits))));
-    const Buffer copy = must(device_.empty(DType::f32, shape));
-    test::run(device_, [&](Encoder& e) {
+    const Buffer copy = must(device().empty(DType::f32, shape));
+    test::run(device(), [&](Encoder& e) {
       return ops::rope(e, {.x = x, .y = x, .copy = copy, .half_rope_dim = 0});
     });
     const auto got = test::download(copy);
@@ -104,8 +103,8 @@ TEST_P(Rounding, EverySixteenBitValueWidensExactly) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryLevel, Rounding, testing::ValuesIn(Device::cpu_targets()),
-                         [](const auto& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Rounding, testing::ValuesIn(test::tested_devices()),
+                         test::InstanceName());
 
 }  // namespace
 }  // namespace norite

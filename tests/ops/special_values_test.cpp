@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "host_values.hpp"
+#include "ops/tested_device.hpp"
 
 namespace norite {
 namespace {
@@ -23,7 +24,7 @@ constexpr float kEps = 1e-6f;
 
 enum Row : int64_t { kOrdinary, kOneNan, kOneInf, kMinusInf, kSubnormal, kMinusZero, kHuge, kRows };
 
-class SpecialValues : public testing::TestWithParam<std::tuple<std::string, DType>> {
+class SpecialValues : public test::OnDevice<std::tuple<std::string, DType>> {
  protected:
   [[nodiscard]] float smallest() const {
     return dtype_ == DType::f32 ? 0x1p-149f : dtype_ == DType::f16 ? 0x1p-24f : 0x1p-133f;
@@ -48,9 +49,9 @@ class SpecialValues : public testing::TestWithParam<std::tuple<std::string, DTyp
   }
 
   [[nodiscard]] Buffer rows(const std::vector<float>& values) const {
-    return test::upload(device_, dtype_, {kRows, kDim}, values);
+    return test::upload(device(), dtype_, {kRows, kDim}, values);
   }
-  [[nodiscard]] Buffer empty_rows() const { return must(device_.empty(dtype_, {kRows, kDim})); }
+  [[nodiscard]] Buffer empty_rows() const { return must(device().empty(dtype_, {kRows, kDim})); }
 
   static float at(const std::vector<float>& values, Row row, size_t i) {
     return values[static_cast<size_t>(row * kDim) + i];
@@ -64,7 +65,6 @@ class SpecialValues : public testing::TestWithParam<std::tuple<std::string, DTyp
   }
 
   const DType dtype_ = std::get<1>(GetParam());
-  const Device device_ = must(Device::open("cpu", {.cpu_target = std::get<0>(GetParam())}));
 };
 
 bool is_nan(float value, size_t) { return std::isnan(value); }
@@ -72,8 +72,8 @@ bool is_nan(float value, size_t) { return std::isnan(value); }
 TEST_P(SpecialValues, RmsNorm) {
   const std::vector<float> x = special_rows();
   const Buffer y = empty_rows();
-  const Buffer r = must(device_.empty(DType::f32, {kRows}));
-  test::run(device_, [&](Encoder& e) {
+  const Buffer r = must(device().empty(DType::f32, {kRows}));
+  test::run(device(), [&](Encoder& e) {
     return ops::rms_norm(e, {.x = rows(x), .y = y, .rms_inv = r, .eps = kEps});
   });
   const auto got = test::download(y);
@@ -102,7 +102,7 @@ TEST_P(SpecialValues, RmsNorm) {
 TEST_P(SpecialValues, RmsNormBackward) {
   const std::vector<float> x = test::pattern(kRows * kDim, 5);
   const Buffer dx = empty_rows();
-  test::run(device_, [&](Encoder& e) {
+  test::run(device(), [&](Encoder& e) {
     return ops::rms_norm_backward(
         e, {.x = rows(x), .dy = rows(special_rows()), .dx = dx, .eps = kEps});
   });
@@ -120,11 +120,11 @@ TEST_P(SpecialValues, RmsNormBackward) {
 TEST_P(SpecialValues, WeightGradientTakesItsColumn) {
   std::vector<float> dy = test::pattern(kRows * kDim, 5);
   dy[3 * kDim + kAt] = kNan;
-  const Buffer dw = must(device_.empty(DType::f32, {kDim}));
-  test::run(device_, [&](Encoder& e) {
+  const Buffer dw = must(device().empty(DType::f32, {kDim}));
+  test::run(device(), [&](Encoder& e) {
     return ops::rms_norm_backward(
         e, {.x = rows(test::pattern(kRows * kDim, 6)),
-            .weight = test::upload(device_, dtype_, {kDim}, test::pattern(kDim, 7)),
+            .weight = test::upload(device(), dtype_, {kDim}, test::pattern(kDim, 7)),
             .dy = rows(dy),
             .dw = dw});
   });
@@ -134,7 +134,7 @@ TEST_P(SpecialValues, WeightGradientTakesItsColumn) {
 
 TEST_P(SpecialValues, RopeTouchesThePairAlone) {
   const Buffer y = empty_rows();
-  test::run(device_, [&](Encoder& e) {
+  test::run(device(), [&](Encoder& e) {
     return ops::rope(e, {.x = must(View(rows(special_rows())).reshape({kRows, 1, kDim})),
                          .y = must(View(y).reshape({kRows, 1, kDim})),
                          .angles = {.first_position = 1}});
@@ -149,8 +149,8 @@ TEST_P(SpecialValues, RopeTouchesThePairAlone) {
 }
 
 TEST_P(SpecialValues, ComputeD) {
-  const Buffer d = must(device_.empty(DType::f32, {kRows}));
-  test::run(device_, [&](Encoder& e) {
+  const Buffer d = must(device().empty(DType::f32, {kRows}));
+  test::run(device(), [&](Encoder& e) {
     const std::vector<float> ones(kRows * kDim, 1.0f);
     return ops::flash_attn_train_bwd_compute_d(
         e, {.o = rows(special_rows()), .d_o = rows(ones), .d = d});
@@ -170,7 +170,7 @@ TEST_P(SpecialValues, ComputeD) {
 TEST_P(SpecialValues, LeaveOtherRowsAlone) {
   using Encode = std::function<Result<void>(Encoder&, const View& x, const View& y)>;
   const Buffer other = rows(test::pattern(kRows * kDim, 21));
-  const Buffer w = test::upload(device_, dtype_, {kDim}, test::pattern(kDim, 22));
+  const Buffer w = test::upload(device(), dtype_, {kDim}, test::pattern(kDim, 22));
   const Buffer second = empty_rows();
   const auto heads = [](const View& view) { return must(view.reshape({kRows, 1, kDim})); };
   const std::vector<Encode> operations = {
@@ -200,7 +200,7 @@ TEST_P(SpecialValues, LeaveOtherRowsAlone) {
   };
   const auto first_row = [&](const Encode& encode, const std::vector<float>& x) {
     const Buffer y = empty_rows();
-    test::run(device_, [&](Encoder& e) { return encode(e, rows(x), y); });
+    test::run(device(), [&](Encoder& e) { return encode(e, rows(x), y); });
     return test::download_bytes(must(View(y).slice(0, kOrdinary, kOrdinary + 1)));
   };
   for (size_t i = 0; i < operations.size(); ++i) {
@@ -210,13 +210,10 @@ TEST_P(SpecialValues, LeaveOtherRowsAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryLevel, SpecialValues,
-                         testing::Combine(testing::ValuesIn(Device::cpu_targets()),
+INSTANTIATE_TEST_SUITE_P(EveryDevice, SpecialValues,
+                         testing::Combine(testing::ValuesIn(test::tested_devices()),
                                           testing::ValuesIn(kFloatDTypes)),
-                         [](const auto& one) {
-                           return std::get<0>(one.param) + "_" +
-                                  std::string(name(std::get<1>(one.param)));
-                         });
+                         test::InstanceName());
 
 }  // namespace
 }  // namespace norite

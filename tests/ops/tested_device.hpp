@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// What tests of operations run on: each SIMD level of this CPU, and an NVIDIA GPU, whose tests are
+// skipped where there is none. ctest tells them apart by the "cuda" in their names.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "support.hpp"
+
+namespace norite::test {
+
+inline constexpr const char* kCuda = "cuda";
+
+/// Every SIMD level of this CPU, and "cuda".
+inline std::vector<std::string> tested_devices() {
+  std::vector<std::string> names = Device::cpu_targets();
+  names.emplace_back(kCuda);
+  return names;
+}
+
+/// For tests to which the SIMD level makes no difference.
+inline std::vector<std::string> cpu_and_cuda() { return {"cpu", kCuda}; }
+
+inline Result<Device> open_tested(const std::string& name) {
+  if (name == kCuda || name == "cpu") return Device::open(name);
+  return Device::open("cpu", {.cpu_target = name});
+}
+
+/// Tests on the device that the parameter, or the first one of several, names.
+template <class Parameter>
+class OnDevice : public testing::TestWithParam<Parameter> {
+ protected:
+  void SetUp() override {
+    auto opened = open_tested(device_name());
+    if (!opened && on_gpu()) GTEST_SKIP() << opened.error().message;
+    device_.emplace(must(std::move(opened)));
+  }
+
+  [[nodiscard]] const std::string& device_name() const {
+    if constexpr (std::is_same_v<Parameter, std::string>) {
+      return this->GetParam();
+    } else {
+      return std::get<0>(this->GetParam());
+    }
+  }
+  [[nodiscard]] bool on_gpu() const { return device_name() == kCuda; }
+  [[nodiscard]] const Device& device() const { return *device_; }
+
+ private:
+  std::optional<Device> device_;
+};
+
+inline std::string instance_text(const std::string& text) { return text; }
+inline std::string instance_text(DType dtype) { return std::string(name(dtype)); }
+
+/// Names an instance after its parameters: "AVX2", "cuda_bf16".
+struct InstanceName {
+  std::string operator()(const testing::TestParamInfo<std::string>& one) const { return one.param; }
+  template <class Second>
+  std::string operator()(const testing::TestParamInfo<std::tuple<std::string, Second>>& one) const {
+    return std::get<0>(one.param) + "_" + instance_text(std::get<1>(one.param));
+  }
+};
+
+}  // namespace norite::test
