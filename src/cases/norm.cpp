@@ -48,6 +48,24 @@ std::vector<NormSpec> option_specs(DType dtype) {
   return specs;
 }
 
+/// Every option once more for rows that several groups of a GPU share, a few of them at a time.
+std::vector<NormSpec> long_specs(DType dtype, int64_t dim) {
+  using ops::Rounding;
+  const Shape shape = {2, dim};
+  std::vector<NormSpec> specs = {
+      {.dtype = dtype, .shape = shape, .weight = Weight::none, .rms_inv = true},
+      {.dtype = dtype, .shape = shape, .weight = Weight::one_plus, .in_place = true},
+      {.dtype = dtype, .shape = shape, .rounding = Rounding::before_weight, .strided = true}};
+  if (dtype == DType::f32) return specs;
+  specs.push_back({.dtype = dtype, .shape = shape, .weight = Weight::one_plus, .f32_weight = true});
+  specs.push_back({.dtype = dtype,
+                   .shape = shape,
+                   .f32_weight = true,
+                   .rounding = Rounding::before_weight,
+                   .rms_inv = true});
+  return specs;
+}
+
 }  // namespace
 
 std::vector<NormSpec> norm_verify_specs(Density density) {
@@ -70,6 +88,9 @@ std::vector<NormSpec> norm_verify_specs(Density density) {
       if (dense || dim == 4096) specs.push_back({.dtype = dtype, .shape = {2, dim}});
     }
     for (const NormSpec& spec : option_specs(dtype)) specs.push_back(spec);
+    for (const int64_t dim : {12289, 33000}) {  // by element, and in packs of 16 bytes
+      for (const NormSpec& spec : long_specs(dtype, dim)) specs.push_back(spec);
+    }
   }
   return specs;
 }

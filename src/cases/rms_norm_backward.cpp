@@ -233,6 +233,33 @@ std::vector<NormBackwardSpec> option_specs(DType dtype) {
   return specs;
 }
 
+/// Every option once more for rows that several groups of a GPU share, a few of them at a time.
+std::vector<NormBackwardSpec> long_specs(DType dtype, int64_t dim) {
+  const Shape shape = {2, dim};
+  std::vector<NormBackwardSpec> specs = {
+      {.dtype = dtype, .shape = shape, .weight = Weight::none, .dresidual = true},
+      {.dtype = dtype,
+       .shape = shape,
+       .weight = Weight::one_plus,
+       .given_rms_inv = true,
+       .in_place = InPlace::dy},
+      {.dtype = dtype, .shape = shape, .dx = false},
+      {.dtype = dtype,
+       .shape = shape,
+       .dresidual = true,
+       .dw = false,
+       .in_place = InPlace::dresidual},
+      {.dtype = dtype, .shape = shape, .strided = true, .parts = true}};
+  if (dtype == DType::f32) return specs;
+  specs.push_back({.dtype = dtype, .shape = shape, .f32_weight = true});
+  specs.push_back({.dtype = dtype,
+                   .shape = shape,
+                   .weight = Weight::one_plus,
+                   .f32_dw = false,
+                   .dresidual = true});
+  return specs;
+}
+
 }  // namespace
 
 Result<ProblemPtr> make_rms_norm_backward(const NormBackwardSpec& spec, const Device& device,
@@ -253,6 +280,11 @@ std::vector<Case> rms_norm_backward_cases() {
       cases.push_back(row({.dtype = dtype, .shape = {rows, 96}}, kVerify));
     }
     for (const NormBackwardSpec& spec : option_specs(dtype)) cases.push_back(row(spec, kVerify));
+    for (const int64_t dim : {12289, 12288}) {
+      for (const NormBackwardSpec& spec : long_specs(dtype, dim)) {
+        cases.push_back(row(spec, kVerify));
+      }
+    }
     for (const int64_t dim : {4096, 5120}) {
       const Shape shape = {rows_beyond_cache(dtype, dim), dim};
       cases.push_back(row({.dtype = dtype, .shape = shape}, kBench));
