@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Rows that several groups of a GPU share and wait for each other on, and more of them than groups
+// at once: right, the same bits every time, and beside another stream. Skipped without a GPU.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <future>
+
+#include "cases/norm.hpp"
+#include "ops/repeats.hpp"
+#include "ops/tested_device.hpp"
+
+namespace norite {
+namespace {
+
+using cases::NormBackwardSpec;
+using cases::NormSpec;
+using test::must;
+using test::Repeats;
+using test::RowOperands;
+using test::RowOperation;
+
+void expect_right(Result<cases::ProblemPtr> made) {
+  const auto problem = must(std::move(made));
+  must(problem->run());
+  const cases::Outcome outcome = must(problem->check());
+  EXPECT_TRUE(outcome.passed()) << outcome.worst().detail;
+}
+
+/// Those whose rows may be of any length.
+std::vector<RowOperation> operations() {
+  std::vector<RowOperation> rows = test::row_operations();
+  std::erase_if(rows, [](const RowOperation& one) { return one.heads > 0; });
+  return rows;
+}
+
+class LongRows : public test::OnDevice<std::tuple<std::string, DType>> {
+ protected:
+  static DType dtype() { return std::get<DType>(GetParam()); }
+};
+
+TEST_P(LongRows, ManyOfThemMatchFloat64) {
+  for (const Shape& shape : {Shape{700, 12288}, Shape{300, 20001}, Shape{300, 40000},
+                             Shape{60, 100003}, Shape{40, 262144}}) {
+    SCOPED_TRACE(cases::describe_rows(shape));
+    const NormSpec spec{.dtype = dtype(), .shape = shape, .rms_inv = true};
+    expect_right(cases::make_rms_norm(spec, device(), {.seed = "rms_norm"}));
+    expect_right(cases::make_rms_norm_mul(spec, device(), {.seed = "rms_norm_mul"}));
+    expect_right(cases::make_residual_rms_norm(spec, device(), {.seed = "residual_rms_norm"}));
+    expect_right(
+        cases::make_rms_norm_backward({.dtype = dtype(), .shape = shape, .dresidual = true},
+                                      device(), {.seed = "rms_norm_backward"}));
+  }
+}
+
+TEST_P(LongRows, RepeatAThousandTimesBitForBit) {
+  for (const int64_t dim : {12288, 20001, 65536, 100003, 262144}) {
+    const auto inputs = RowOperands::make(device(), dtype(), {300, dim});
+    for (const RowOperation& operation : operations()) {
+      SCOPED_TRACE(std::string(operation.name) + " dim " + std::to_string(dim));
+      EXPECT_EQ(Repeats(device(), operation, inputs).run(1000), 0U);
+    }
+  }
+}
+
+// Groups of two kernels at once must not wait for each other's places on the GPU.
+TEST_P(LongRows, TwoStreamsAtOnceGiveTheBitsOfOne) {
+  ::alarm(300);  // a kernel that waits for ever cannot be called back: the process ends
+  const Device second_device = must(Device::open(test::kCuda));
+  const auto inputs = RowOperands::make(device(), dtype(), {300, 20001});
+  const auto second_inputs = RowOperands::make(second_device, dtype(), {100, 65536});
+  const auto all = operations();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const RowOperation& beside = all[(i + 1) % all.size()];
+    SCOPED_TRACE(std::string(all[i].name) + " and " + beside.name);
+    Repeats first(device(), all[i], inputs);
+    Repeats second(second_device, beside, second_inputs);
+    auto in_first = std::async(std::launch::async, [&] { return first.run(500); });
+    EXPECT_EQ(second.run(500), 0U);
+    EXPECT_EQ(in_first.get(), 0U);
+  }
+  ::alarm(0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, LongRows,
+                         testing::Combine(testing::Values(test::kCuda),
+                                          testing::ValuesIn(kFloatDTypes)),
+                         test::InstanceName());
+
+class VeryManyLongRows : public test::OnDevice<std::string> {};
+
+TEST_P(VeryManyLongRows, Beyond2To31ElementsMatchFloat64) {
+  constexpr int64_t kNeededBytes = int64_t{16} << 30;
+  if (device().info().memory_bytes < kNeededBytes) GTEST_SKIP() << "needs 16 GiB of memory";
+  const Shape shape = {8193, 262144};
+  expect_right(cases::make_rms_norm({.dtype = DType::bf16, .shape = shape, .in_place = true},
+                                    device(), {.seed = "rms_norm"}));
+  expect_right(cases::make_rms_norm_backward({.dtype = DType::bf16,
+                                              .shape = shape,
+                                              .dw = false,
+                                              .in_place = NormBackwardSpec::InPlace::dy},
+                                             device(), {.seed = "rms_norm_backward"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpu, VeryManyLongRows, testing::Values(test::kCuda), test::InstanceName());
+
+}  // namespace
+}  // namespace norite
