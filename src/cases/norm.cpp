@@ -88,7 +88,7 @@ std::vector<NormSpec> norm_verify_specs(Density density) {
       if (dense || dim == 4096) specs.push_back({.dtype = dtype, .shape = {2, dim}});
     }
     for (const NormSpec& spec : option_specs(dtype)) specs.push_back(spec);
-    for (const int64_t dim : {12289, 33000}) {  // by element, and in packs of 16 bytes
+    for (const int64_t dim : {12289, 33000}) {  // rows begin anywhere, or at packs
       for (const NormSpec& spec : long_specs(dtype, dim)) specs.push_back(spec);
     }
   }

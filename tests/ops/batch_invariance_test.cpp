@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A row's result does not depend on its neighbours or on where it lies: every row alone, as a slice
-// that starts at any alignment and as a copy at the beginning of a buffer, gives the bits that it
-// gives in the batch.
+// that starts at any alignment, as a copy at the beginning of a buffer and with some operands here
+// and some there, gives the bits that it gives in the batch.
 #include <gtest/gtest.h>
 
 #include "host_values.hpp"
@@ -30,7 +30,9 @@ class BatchInvariance : public test::OnDevice<std::tuple<std::string, DType>> {
       const RowOperands expected = row_of(batch, row);
       const RowOperands slice = row_of(alone, row);
       const RowOperands copy = copy_of(slice);
-      for (const RowOperands& one : {slice, copy}) {
+      RowOperands mixed = slice.with_own_outputs(device());
+      mixed.other = copy.other;
+      for (const RowOperands& one : {slice, copy, mixed}) {
         test::run(device(), [&](Encoder& e) { return operation.encode(e, one, kFirst + row); });
         EXPECT_TRUE(same_bits(one, expected)) << "row " << row;
       }
