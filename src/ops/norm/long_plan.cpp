@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "ops/norm/long_plan.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace norite::ops {
@@ -24,17 +23,15 @@ double busy_share(const LongRowsLayout& rows, const TileShape& shape) {
 /// A lane awaits the sums of a tile or two. More tiles cost more than they keep busy.
 TileShape choose(const LongRowsLayout& rows, std::span<const TileShape> shapes) {
   constexpr int64_t kManyTiles = 36;
-  constexpr double kNearlyAll = 0.98;
-  const TileShape* best = nullptr;
+  TileShape best = shapes.back();
   double best_share = 0;
   for (const TileShape& shape : shapes) {
-    if (tiles_of(rows, shape) > kManyTiles) continue;
     const double share = busy_share(rows, shape);
-    if (share >= kNearlyAll) return shape;
-    if (share > best_share) best = &shape;
-    best_share = std::max(share, best_share);
+    if (tiles_of(rows, shape) > kManyTiles || share <= best_share) continue;
+    best = shape;
+    best_share = share;
   }
-  return best != nullptr ? *best : shapes.back();
+  return best;
 }
 
 }  // namespace

@@ -29,9 +29,8 @@ struct LongRowsLayout {
   bool shifted;    // rows begin or end inside of packs
 };
 
-/// Adds the macros of the first shape that keeps nearly all of the GPU busy, else of the one that
-/// keeps the most. It follows from the layout alone, so that a row has the same bits among any
-/// others.
+/// Adds the macros of the shape that keeps most of a GPU busy, the first of several. It follows
+/// from the layout alone, so that a row has the same bits among any others.
 LongPlan plan_long(Plan plan, const LongRowsLayout& rows, std::span<const TileShape> shapes);
 
 }  // namespace norite::ops
