@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // rms_norm, rms_norm_mul and residual_rms_norm. Each row is read twice: once for its sum of squares
-// and, by then in the cache, once more to be scaled and written. A row further on is prefetched
-// meanwhile, so that memory is read while it is written.
+// and, by then in the cache, once more to be scaled and written. The second pass over a row is the
+// first one over the next, and a row further on is prefetched, so that memory is read and written
+// all the time.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/norm/rms_norm.cpp"
@@ -68,20 +69,24 @@ class RmsNorm {
     if (streaming_ && first_.sum != first_.residual) {
       kept = hwy::AllocateAligned<Raw>(padded_to_blocks(params_.dim));
     }
+    float squares = first_.sum ? 0.0f : sum_of_squares(row_at(begin));
     for (int64_t r = begin; r < end; ++r) {
       const Row row = row_at(r);
-      const Row next = row.y ? row_at(std::min(r + rows_ahead(row_bytes_), rows_ - 1)) : row;
+      const int64_t summed = first_.sum ? r : r + 1;  // the row that comes from memory meanwhile
+      const Row later = row_at(std::min(summed + rows_ahead(row_bytes_), rows_ - 1));
       const bool streaming = streaming_ && is_aligned(row.y) && is_aligned(row.sum);
       Raw* const sum = streaming && kept ? kept.get() : row.sum;
-      const float squares = sum ? add_residual(row, next, sum) : sum_of_squares(row, next);
+      if (sum) squares = add_residual(row, later, sum);
       const float mean = squares / static_cast<float>(params_.dim);
       const float rms_inv = 1.0f / std::sqrt(mean + params_.eps);
       if (row.rms_inv) *row.rms_inv = rms_inv;
-      if (!row.y) continue;
-      if (streaming) {
-        write<Store::streaming>(sum ? sum : row.x, row, next, rms_inv);
+      const Raw* const next_x = sum || r + 1 == end ? nullptr : row_at(r + 1).x;
+      if (!row.y) {
+        if (next_x) squares = sum_of_squares(row_at(r + 1));
+      } else if (streaming) {
+        squares = write<Store::streaming>(sum ? sum : row.x, row, later, rms_inv, next_x);
       } else {
-        write<Store::cached>(sum ? sum : row.x, row, next, rms_inv);
+        squares = write<Store::cached>(sum ? sum : row.x, row, later, rms_inv, next_x);
       }
     }
     if (streaming_) hwy::FlushStream();
@@ -103,15 +108,9 @@ class RmsNorm {
     return reinterpret_cast<uintptr_t>(row) % (lanes() * sizeof(float)) == 0;
   }
 
-  float sum_of_squares(Row row, Row next) const {
-    // When the other pass asks for more than one line for each line it writes, the queue of misses
-    // fills up and drops some, so this pass asks again. If there is no other pass, `next` is the
-    // row itself: asking for a line just before its load makes the hardware fetch further ahead.
-    const bool scaled = row.scale != nullptr;
-    const bool ask = scaled || sizeof(Raw) > 2 || !row.y;
+  float sum_of_squares(Row row) const {
     return sum_blocks(params_.dim, [=](Block acc, int64_t i, size_t count) HWY_ATTR {
-      if (ask) prefetch_block(next.x + i);
-      if (scaled) prefetch_block(row.scale + i);
+      prefetch_block(row.x + i);  // just before its load: the hardware then fetches further ahead
       const Block x = load_part<E>(row.x + i, count);
       return mul_add(x, x, acc);
     });
@@ -120,11 +119,11 @@ class RmsNorm {
   /// Writes x + residual, rounded, to `sum`, and returns its sum of squares as rounded: the norm of
   /// the sum has the same bits as if it had been computed on its own. Where `sum` is only kept for
   /// the second pass, the output is streamed from here, so that both passes write.
-  float add_residual(Row row, Row next, Raw* sum) const {
+  float add_residual(Row row, Row later, Raw* sum) const {
     Raw* const streamed = sum == row.sum ? nullptr : row.sum;
     return sum_blocks(params_.dim, [=](Block acc, int64_t i, size_t count) HWY_ATTR {
-      prefetch_block(next.x + i);
-      prefetch_block(next.residual + i);
+      prefetch_block(later.x + i);
+      prefetch_block(later.residual + i);
       const Block x = load_part<E>(row.x + i, count);
       const Block residual = load_part<E>(row.residual + i, count);
       const auto packed = E::pack({hn::Add(x.a, residual.a), hn::Add(x.b, residual.b)});
@@ -135,40 +134,46 @@ class RmsNorm {
     });
   }
 
-  /// y = s * rms_inv * weight [* scale]
+  /// y = s * rms_inv * weight [* scale]. Meanwhile it sums the squares of `next_x`, if there is
+  /// one: memory is read and written all the time.
   template <Store kStore, Operand kOperand>
-  void write_as(const Raw* s, Row row, Row next, float rms_inv) const {
+  float write_as(const Raw* s, Row row, Row later, float rms_inv, const Raw* next_x) const {
     const VF r = hn::Set(DF(), rms_inv);
     const float* weight = weight_;
     const bool round_first = params_.rounding == kRoundBeforeWeight;
-    for_blocks(params_.dim, [=](int64_t i, size_t count) HWY_ATTR {
-      prefetch_block(next.x + i);
+    const auto write_block = [=](int64_t i, size_t count) HWY_ATTR {
+      prefetch_block(later.x + i);
       const Block v = load_part<E>(s + i, count);
       if constexpr (kOperand == Operand::residual) {
-        prefetch_block(next.residual + i);
+        prefetch_block(later.residual + i);
       }
       Block y = {hn::Mul(v.a, r), hn::Mul(v.b, r)};
       if (round_first) y = round_to<E>(y);
       const Block w = F32::load(weight + i);
       y = {hn::Mul(y.a, w.a), hn::Mul(y.b, w.b)};
       if constexpr (kOperand == Operand::scale) {
-        prefetch_block(next.scale + i);
+        prefetch_block(later.scale + i);
         const Block scale = load_part<E>(row.scale + i, count);
         y = {hn::Mul(y.a, scale.a), hn::Mul(y.b, scale.b)};
       }
       store_part<E, kStore>(y, row.y + i, count);
+    };
+    if (next_x == nullptr) {
+      for_blocks(params_.dim, write_block);
+      return 0.0f;
+    }
+    return sum_blocks(params_.dim, [=](Block acc, int64_t i, size_t count) HWY_ATTR {
+      write_block(i, count);
+      const Block x = load_part<E>(next_x + i, count);
+      return mul_add(x, x, acc);
     });
   }
 
   template <Store kStore>
-  void write(const Raw* s, Row row, Row next, float rms_inv) const {
-    if (row.scale) {
-      write_as<kStore, Operand::scale>(s, row, next, rms_inv);
-    } else if (row.residual) {
-      write_as<kStore, Operand::residual>(s, row, next, rms_inv);
-    } else {
-      write_as<kStore, Operand::none>(s, row, next, rms_inv);
-    }
+  float write(const Raw* s, Row row, Row later, float rms_inv, const Raw* next_x) const {
+    if (row.scale) return write_as<kStore, Operand::scale>(s, row, later, rms_inv, next_x);
+    if (row.residual) return write_as<kStore, Operand::residual>(s, row, later, rms_inv, next_x);
+    return write_as<kStore, Operand::none>(s, row, later, rms_inv, next_x);
   }
 
   const RmsNormParams params_;

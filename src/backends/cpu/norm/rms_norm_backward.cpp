@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // rms_norm_backward: dx, and the sums over groups of rows that make dw. x and dy come from memory
 // once: a pass over each row for its sums, and a second one that finds the row in the cache. The
-// rows after these are prefetched meanwhile.
+// second pass over some rows is the first one over the rows after them, so that memory is read and
+// written all the time.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/norm/rms_norm_backward.cpp"
@@ -31,13 +32,18 @@ constexpr int64_t kStrip = 1024;  // a multiple of every block
 constexpr int64_t kRowsTogether = 4;
 constexpr int64_t kBytesTogether = 128 << 10;
 
+struct NormBackwardSums {
+  Block squares, dot;
+};
+
 template <class Raw>
 struct NormBackwardRow {
-  const Raw *x, *dy, *dresidual;                 // dresidual: nullptr when absent
-  const Raw *next_x, *next_dy, *next_dresidual;  // a row to come, prefetched meanwhile
+  const Raw *x, *dy, *dresidual;  // dresidual: nullptr when absent
+  const Raw *later_x, *later_dy;  // of a row to come, prefetched meanwhile
   Raw* dx;
   float rms_inv;
-  float x_factor;  // -s * r^3 / dim
+  float x_factor;              // -s * r^3 / dim
+  NormBackwardSums even, odd;  // of its blocks
 };
 
 template <class E>
@@ -55,15 +61,21 @@ class RmsNormBackward {
         rows_(row_count(params_.rows)),
         row_bytes_(params_.dim * static_cast<int64_t>(sizeof(Raw))),
         together_(std::clamp<int64_t>(kBytesTogether / (2 * row_bytes_), 1, kRowsTogether)),
-        streaming_(rows_ * row_bytes_ >= kStreamBytes && dx_ && dx_ != dy_ && dx_ != dresidual_) {}
+        large_(rows_ * row_bytes_ >= kStreamBytes),
+        streaming_(large_ && dx_ && dx_ != dy_ && dx_ != dresidual_),
+        needs_sums_(dx_ || !rms_inv_) {}
 
   void run(const NativeCall& call) const {
     const int64_t grain = dw_ ? params_.rows_per_partial : rows_per_task(2 * row_bytes_);
     call.parallel_for(rows_, grain, [&](int64_t begin, int64_t end) {
       float* const dw = dw_ ? dw_ + begin / grain * params_.dim : nullptr;
       if (dw) std::fill_n(dw, params_.dim, 0.0f);
+      Together now = together_at(begin, end);
+      for (int64_t k = 0; k < now.count; ++k) add_sums(now.rows[k]);
       for (int64_t r = begin; r < end; r += together_) {
-        run_together(r, std::min(together_, end - r), dw);
+        Together next = together_at(r + together_, end);
+        finish_together(now, next, dw);
+        now = next;
       }
       if (dw) to_plain_order(dw);
       if (streaming_) hwy::FlushStream();
@@ -73,32 +85,43 @@ class RmsNormBackward {
  private:
   using Raw = typename E::Raw;
   using Row = NormBackwardRow<Raw>;
-  struct RowSums {
-    Block squares, dot;
+  using Sums = NormBackwardSums;
+  struct Together {
+    Row rows[kRowsTogether];
+    int64_t count = 0;
   };
 
-  void run_together(int64_t first, int64_t count, float* dw) const {
-    Row rows[kRowsTogether];
-    for (int64_t k = 0; k < count; ++k) {
-      rows[k] = row_at(first + k);
-      if (dx_ || !rms_inv_) add_sums(rows[k]);
-    }
-    for (int64_t begin = 0; begin < params_.dim; begin += kStrip) {
-      const int64_t end = std::min(begin + kStrip, params_.dim);
-      for (int64_t k = 0; k < count; ++k) finish(rows[k], begin, end, dw);
-    }
+  Together together_at(int64_t first, int64_t end) const {
+    Together together;
+    together.count = std::clamp<int64_t>(end - first, 0, together_);
+    for (int64_t k = 0; k < together.count; ++k) together.rows[k] = row_at(first + k);
+    return together;
   }
 
-  void finish(const Row& row, int64_t begin, int64_t end, float* dw) const {
+  /// Writes what `now` gives, whose sums are complete, and finds those of `next`.
+  void finish_together(Together& now, Together& next, float* dw) const {
+    for (int64_t k = 0; k < now.count; ++k) set_factors(now.rows[k]);
+    for (int64_t begin = 0; begin < params_.dim; begin += kStrip) {
+      const int64_t end = std::min(begin + kStrip, params_.dim);
+      for (int64_t k = 0; k < now.count; ++k) {
+        Row* const beside = large_ && k < next.count ? &next.rows[k] : nullptr;
+        finish(now.rows[k], beside, begin, end, dw);
+      }
+    }
+    // Within the caches, passes of their own are faster.
+    for (int64_t k = 0; !large_ && k < next.count; ++k) add_sums(next.rows[k]);
+  }
+
+  void finish(const Row& row, Row* next, int64_t begin, int64_t end, float* dw) const {
     const bool aligned = reinterpret_cast<uintptr_t>(row.dx) % (lanes() * sizeof(float)) == 0;
     if (!dx_) {
-      finish_as<false, true, Store::cached>(row, begin, end, dw);
+      finish_as<false, true, Store::cached>(row, next, begin, end, dw);
     } else if (streaming_ && aligned) {
-      dw ? finish_as<true, true, Store::streaming>(row, begin, end, dw)
-         : finish_as<true, false, Store::streaming>(row, begin, end, dw);
+      dw ? finish_as<true, true, Store::streaming>(row, next, begin, end, dw)
+         : finish_as<true, false, Store::streaming>(row, next, begin, end, dw);
     } else {
-      dw ? finish_as<true, true, Store::cached>(row, begin, end, dw)
-         : finish_as<true, false, Store::cached>(row, begin, end, dw);
+      dw ? finish_as<true, true, Store::cached>(row, next, begin, end, dw)
+         : finish_as<true, false, Store::cached>(row, next, begin, end, dw);
     }
   }
 
@@ -106,52 +129,60 @@ class RmsNormBackward {
     const auto at = [&](auto* first, const RowStrides& strides, int64_t row) {
       return first ? first + row_offset(params_.rows, strides, row) : nullptr;
     };
-    const int64_t next = std::min(r + std::max(together_, rows_ahead(row_bytes_)), rows_ - 1);
+    const int64_t later = std::min(r + 2 * together_, rows_ - 1);
+    const Sums zero = {zero_block(), zero_block()};
     return {.x = at(x_, params_.x, r),
             .dy = at(dy_, params_.dy, r),
             .dresidual = at(dresidual_, params_.dresidual, r),
-            .next_x = at(x_, params_.x, next),
-            .next_dy = at(dy_, params_.dy, next),
-            .next_dresidual = at(dresidual_, params_.dresidual, next),
+            .later_x = at(x_, params_.x, later),
+            .later_dy = at(dy_, params_.dy, later),
             .dx = at(dx_, params_.dx, r),
             .rms_inv = rms_inv_ ? *at(rms_inv_, params_.rms_inv, r) : 0.0f,
-            .x_factor = 0.0f};
+            .x_factor = 0.0f,
+            .even = zero,
+            .odd = zero};
   }
 
-  /// s and, unless it was given, r. The squares are summed in the order of the forward pass.
+  /// The terms of s and, unless r was given, the squares, in the order of the forward pass.
+  HWY_INLINE void add_terms(Sums& sums, const Raw* x_row, const Raw* dy_row, const float* weight,
+                            int64_t i, size_t count) const {
+    const Block x = load_part<E>(x_row + i, count);
+    const Block dy = load_part<E>(dy_row + i, count);
+    const Block w = F32::load(weight + i);
+    sums.squares = mul_add(x, x, sums.squares);
+    sums.dot = mul_add({hn::Mul(dy.a, w.a), hn::Mul(dy.b, w.b)}, x, sums.dot);
+  }
+
   void add_sums(Row& row) const {
-    RowSums even = {zero_block(), zero_block()};
-    RowSums odd = even;
+    if (!needs_sums_) return;
     const Row from = row;
     const float* weight = weight_;
-    const bool square = !rms_inv_;
-    accumulate_blocks(params_.dim, even, odd, [=](RowSums& sums, int64_t i, size_t count) HWY_ATTR {
-      prefetch_block(from.next_x + i);  // as the other pass, which may lose some of its requests
-      prefetch_block(from.next_dy + i);
-      const Block x = load_part<E>(from.x + i, count);
-      const Block dy = load_part<E>(from.dy + i, count);
-      const Block w = F32::load(weight + i);
-      if (square) sums.squares = mul_add(x, x, sums.squares);
-      sums.dot = mul_add({hn::Mul(dy.a, w.a), hn::Mul(dy.b, w.b)}, x, sums.dot);
-    });
-    const auto dim = static_cast<float>(params_.dim);
-    if (square) {
-      row.rms_inv = 1.0f / std::sqrt(sum_of(even.squares, odd.squares) / dim + params_.eps);
-    }
-    const float r = row.rms_inv;
-    row.x_factor = -(sum_of(even.dot, odd.dot) * r * r / dim * r);
+    accumulate_blocks(params_.dim, row.even, row.odd,
+                      [=, this](Sums& sums, int64_t i, size_t count)
+                          HWY_ATTR { add_terms(sums, from.x, from.dy, weight, i, count); });
   }
 
-  /// Columns [begin, end) of one row.
+  void set_factors(Row& row) const {
+    if (!needs_sums_) return;
+    const auto dim = static_cast<float>(params_.dim);
+    if (!rms_inv_) {
+      const float squares = sum_of(row.even.squares, row.odd.squares);
+      row.rms_inv = 1.0f / std::sqrt(squares / dim + params_.eps);
+    }
+    const float r = row.rms_inv;
+    row.x_factor = -(sum_of(row.even.dot, row.odd.dot) * r * r / dim * r);
+  }
+
+  /// Columns [begin, end) of one row, and the sums of those of `next`.
   template <bool kDx, bool kDw, Store kStore>
-  void finish_as(Row row, int64_t begin, int64_t end, float* dw) const {
+  void finish_as(const Row& finished, Row* next, int64_t begin, int64_t end, float* dw) const {
+    const Row row = finished;
     const float* weight = weight_;
     const VF r = hn::Set(DF(), row.rms_inv);
     const VF x_factor = hn::Set(DF(), row.x_factor);
-    for_blocks(end - begin, [=](int64_t offset, size_t count) HWY_ATTR {
-      const int64_t i = begin + offset;
-      prefetch_block(row.next_x + i);
-      prefetch_block(row.next_dy + i);
+    const auto finish_block = [=](int64_t i, size_t count) HWY_ATTR {
+      prefetch_block(row.later_x + i);
+      prefetch_block(row.later_dy + i);
       const Block x = load_part<E>(row.x + i, count);
       const Block dy = load_part<E>(row.dy + i, count);
       const Block dyr = {hn::Mul(dy.a, r), hn::Mul(dy.b, r)};
@@ -161,13 +192,23 @@ class RmsNormBackward {
       if constexpr (kDx) {
         Block rest = {hn::Mul(x.a, x_factor), hn::Mul(x.b, x_factor)};
         if (row.dresidual) {
-          prefetch_block(row.next_dresidual + i);
           rest = mul_add(x, {x_factor, x_factor}, load_part<E>(row.dresidual + i, count));
         }
         const Block w = F32::load(weight + i);
         store_part<E, kStore>(mul_add(dyr, w, rest), row.dx + i, count);
       }
-    });
+    };
+    if (next == nullptr || !needs_sums_) {
+      for_blocks(end - begin,
+                 [=](int64_t i, size_t count) HWY_ATTR { finish_block(begin + i, count); });
+      return;
+    }
+    const Raw *const next_x = next->x, *const next_dy = next->dy;
+    accumulate_blocks(end - begin, next->even, next->odd,
+                      [=, this](Sums& sums, int64_t i, size_t count) HWY_ATTR {
+                        finish_block(begin + i, count);
+                        add_terms(sums, next_x, next_dy, weight, begin + i, count);
+                      });
   }
 
   // Sums stay in block order while rows are added, but for a last part, which has no room for it.
@@ -191,7 +232,7 @@ class RmsNormBackward {
   float* dw_;
   const int64_t rows_, row_bytes_;
   const int64_t together_;
-  const bool streaming_;
+  const bool large_, streaming_, needs_sums_;
 };
 
 template <class E>
