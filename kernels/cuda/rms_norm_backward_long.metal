@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// rms_norm_backward for rows that are too long for one group (kernels/norm/rms_norm_backward.metal
-// says what it computes, and is its check). A row is cut into tiles. A group keeps to one tile of
-// its columns, with its weights and its sums of dw in registers, and goes down the rows. Its next
-// tile is on its way (tile_ring.h) while it sums this one and publishes the sums; what it writes is
-// the tile before, whose sums all groups of the row have published meanwhile. x and dy cross the
-// memory bus once.
+// rms_norm_backward for rows that one group cannot hold, or would hold with many threads idle
+// (kernels/norm/rms_norm_backward.metal says what it computes, and is its check). A row is cut into
+// tiles. A group keeps to one tile of its columns, with its weights and its sums of dw in registers,
+// and goes down the rows. Its next tile is on its way (tile_ring.h) while it sums this one and
+// publishes the sums; what it writes is the tile before, whose sums all groups of the row have
+// published meanwhile. x and dy cross the memory bus once.
 //
 // On an H200, rows of 12288 to 262144 columns reach 0.96 to 0.99 (f32) and 0.91 to 0.95 (bf16) of
 // the copy bandwidth. With the tiles in registers it was 0.84 to 0.92 and 0.71 to 0.78; one group a

@@ -40,7 +40,7 @@ Specialisation Macros::specialisation() const {
 }
 
 // A kernel's macros have the same names nearly always: values are what tells them apart. Each has
-// its own odd factor, so that no product waits for another.
+// a factor of its own, so that no product waits for another.
 size_t Macros::hash() const noexcept {
   size_t hash = macros_.size(), factor = kGolden;
   for (const Macro& macro : macros_) {
@@ -54,6 +54,7 @@ size_t Macros::hash() const noexcept {
 bool operator==(const Macros& a, const Macros& b) noexcept {
   static_assert(sizeof(Macro) == 2 * sizeof(std::string_view) + sizeof(int64_t), "no padding");
   if (a.macros_.size() != b.macros_.size()) return false;
+  if (a.macros_.empty()) return true;  // and may have no address
   return std::memcmp(a.macros_.data(), b.macros_.data(), a.macros_.size() * sizeof(Macro)) == 0 ||
          a.macros_ == b.macros_;
 }

@@ -34,7 +34,7 @@ class Stages {
   Passed last_;
 };
 
-/// Fences lie between stages: whichever node of a stage was the first behind one, in the new order
+/// Fences lie between stages: whichever node of a stage was the first after one, in the new order
 /// it is the stage's first.
 void move_fence(size_t first_of_stage, Program& ordered) {
   if (!std::exchange(ordered.back().command.fence_before, false)) return;

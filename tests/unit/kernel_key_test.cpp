@@ -32,6 +32,9 @@ TEST(KernelKey, ComparesNamesAndValues) {
   Macros more = same.macros;
   more.add({{"LOOPED", 0}});
   EXPECT_NE((KernelKey{"scaled", more}), same);
+  const KernelKey bare{"scaled", {}}, copied = bare;
+  EXPECT_EQ(bare, copied);
+  EXPECT_NE(bare, same);
 }
 
 TEST(KernelKey, FindsWhatItsIdFinds) {

@@ -13,7 +13,15 @@
 namespace norite::cpu {
 
 void parallel_for(int64_t count, void (*body)(void* context, int64_t i), void* context) {
-  oneapi::tbb::parallel_for(int64_t{0}, count, [=](int64_t i) { body(context, i); });
+  const auto call = [=](int64_t i) { body(context, i); };
+  // Little work is handed out once: what takes turns costs more than it balances, and a thread
+  // finds in its cache what it had the last time.
+  constexpr int64_t kFew = 16;
+  if (count <= kFew) {
+    oneapi::tbb::parallel_for(int64_t{0}, count, call, oneapi::tbb::static_partitioner());
+  } else {
+    oneapi::tbb::parallel_for(int64_t{0}, count, call);
+  }
 }
 
 }  // namespace norite::cpu

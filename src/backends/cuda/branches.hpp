@@ -24,7 +24,7 @@ struct Branches {
 };
 
 /// One branch for a list that is to run as it was recorded. Otherwise commands wait for those whose
-/// bytes they share, for what lies behind a fence, and for little else: there are so many branches
+/// bytes they share, for what lies before a fence, and for little else: there are so many branches
 /// and no more. A command goes where one that it waits for is the last, so that it may get going
 /// early (launch.cpp). `cooperative` says of which commands the groups wait for each other: two of
 /// them at a time could each hold a part of the GPU and wait for the rest.

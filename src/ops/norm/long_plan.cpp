@@ -11,6 +11,15 @@ int64_t tiles_of(const LongRowsLayout& rows, const TileShape& shape) {
   return (rows.dim - 1) / (shape.threads * shape.vectors * rows.width) + 1;
 }
 
+/// Bytes of a group's stages, and of what shifted rows take more (kernels/cuda/tile_ring.h).
+int64_t memory_of(const LongRowsLayout& rows, const TileShape& shape) {
+  constexpr int64_t kPackBytes = 16;
+  const int64_t packs = shape.threads * shape.vectors;
+  const int64_t ring = rows.staged * rows.stages * (packs + flag(rows.shifted));
+  const int64_t exit = rows.shifted ? packs + 2 : 0;
+  return (ring + exit) * kPackBytes;
+}
+
 /// Of all threads that a GPU of an H200's size runs at once, the share that has columns of a row.
 double busy_share(const LongRowsLayout& rows, const TileShape& shape) {
   constexpr int64_t kUnits = 132;
@@ -20,39 +29,39 @@ double busy_share(const LongRowsLayout& rows, const TileShape& shape) {
   return static_cast<double>(at_once * rows.dim) / static_cast<double>(packs * rows.width);
 }
 
-/// A lane awaits the sums of a tile or two. More tiles cost more than they keep busy.
-TileShape choose(const LongRowsLayout& rows, std::span<const TileShape> shapes) {
+/// A lane awaits the sums of a tile or two. More tiles cost more than they keep busy; where all
+/// shapes have more, the one with the fewest is still better than reading a row twice.
+std::optional<TileShape> choose(const LongRowsLayout& rows, std::span<const TileShape> shapes) {
   constexpr int64_t kManyTiles = 36;
-  TileShape best = shapes.back();
+  std::optional<TileShape> best, largest;
   double best_share = 0;
   for (const TileShape& shape : shapes) {
+    if (memory_of(rows, shape) > rows.most_memory) continue;
+    if (!largest || tiles_of(rows, shape) < tiles_of(rows, *largest)) largest = shape;
     const double share = busy_share(rows, shape);
     if (tiles_of(rows, shape) > kManyTiles || share <= best_share) continue;
     best = shape;
     best_share = share;
   }
-  return best;
+  return best ? best : largest;
 }
 
 }  // namespace
 
-LongPlan plan_long(Plan plan, const LongRowsLayout& rows, std::span<const TileShape> shapes) {
-  constexpr int64_t kPackBytes = 16;
-  const TileShape tile = choose(rows, shapes);
-  const int64_t packs = tile.threads * tile.vectors;
-  // kernels/cuda/tile_ring.h: what shifted rows take more, and where they go out.
-  const int64_t ring = rows.staged * rows.stages * (packs + flag(rows.shifted));
-  const int64_t exit = rows.shifted ? packs + 2 : 0;
+std::optional<LongPlan> plan_long(Plan plan, const LongRowsLayout& rows,
+                                  std::span<const TileShape> shapes) {
+  const std::optional<TileShape> tile = choose(rows, shapes);
+  if (!tile) return std::nullopt;
   plan.columns = rows.dim;
   plan.macros.add({{"VECTOR_WIDTH", rows.width},
-                   {"VECTORS_PER_THREAD", tile.vectors},
-                   {"THREADS_PER_ROW", tile.threads},
+                   {"VECTORS_PER_THREAD", tile->vectors},
+                   {"THREADS_PER_ROW", tile->threads},
                    {"ROWS_PER_GROUP", 1},
                    {"SHIFTED", flag(rows.shifted)}});
-  return {.plan = std::move(plan),
-          .tile = tile,
-          .tiles = tiles_of(rows, tile),
-          .group_memory = (ring + exit) * kPackBytes};
+  return LongPlan{.plan = std::move(plan),
+                  .tile = *tile,
+                  .tiles = tiles_of(rows, *tile),
+                  .group_memory = memory_of(rows, *tile)};
 }
 
 }  // namespace norite::ops

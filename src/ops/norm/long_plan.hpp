@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// How groups share a row that is too long for one (kernels/cuda): one tile each.
+// How groups share rows (kernels/cuda), those that are too long for one above all: one tile each.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "ops/plan.hpp"
@@ -24,13 +25,15 @@ struct LongPlan {
 /// What the kernel keeps on its way and how its rows lie.
 struct LongRowsLayout {
   int64_t dim, width;
-  int64_t staged;  // operands in stages
-  int64_t stages;  // of each of them
-  bool shifted;    // rows begin or end inside of packs
+  int64_t staged;       // operands in stages
+  int64_t stages;       // of each of them
+  int64_t most_memory;  // bytes that a group may have for all of them
+  bool shifted;         // rows begin or end inside of packs
 };
 
-/// Adds the macros of the shape that keeps most of a GPU busy, the first of several. It follows
-/// from the layout alone, so that a row has the same bits among any others.
-LongPlan plan_long(Plan plan, const LongRowsLayout& rows, std::span<const TileShape> shapes);
+/// Adds the macros of the shape that keeps most of a GPU busy, the first of several; nothing where
+/// none fits. It follows from the layout alone, so that a row has the same bits among any others.
+std::optional<LongPlan> plan_long(Plan plan, const LongRowsLayout& rows,
+                                  std::span<const TileShape> shapes);
 
 }  // namespace norite::ops

@@ -13,6 +13,8 @@ namespace norite::ops {
 namespace {
 
 constexpr int64_t kWordsPerSum = 2;
+/// What CUDA takes of every group, and the kernel's own exchange.
+constexpr int64_t kReserved = 1024, kExchange = 512;
 
 Result<void> clear_sums(Encoder& encoder, std::string_view operation, const View& sums) {
   constexpr int64_t kThreads = 256;
@@ -28,10 +30,12 @@ Result<void> clear_sums(Encoder& encoder, std::string_view operation, const View
 
 }  // namespace
 
+int64_t usable_group_memory(const Device& device) {
+  return device.info().limits.max_group_memory_bytes - kExchange;
+}
+
 std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan, int64_t rows,
                                       int64_t sums) {
-  // What CUDA takes of every group, and the kernel's own exchange.
-  constexpr int64_t kReserved = 1024, kExchange = 512;
   const DeviceLimits& limits = device.info().limits;
   const int64_t groups =
       std::min(plan.tile.groups_per_unit, (limits.max_group_memory_bytes + kReserved) /

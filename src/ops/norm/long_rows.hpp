@@ -23,13 +23,16 @@ struct LongRows {
 std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan, int64_t rows,
                                       int64_t sums);
 
+/// What a group's stages may take.
+int64_t usable_group_memory(const Device& device);
+
 /// The kernel that shares `rows` rows between groups, `sums` sums a tile; nothing where the rows
 /// are not that long (`make_plan` has no plan) or the device's groups may not wait for each other.
 template <class MakePlan>
 std::optional<LongRows> fit_long_rows(const Device& device, int64_t rows, int64_t sums,
                                       const MakePlan& make_plan) {
   if (device.info().limits.cooperating_units == 0) return std::nullopt;
-  const std::optional<LongPlan> plan = make_plan();
+  const std::optional<LongPlan> plan = make_plan(usable_group_memory(device));
   return plan ? fit_long_rows(device, *plan, rows, sums) : std::nullopt;
 }
 

@@ -62,8 +62,9 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
   arguments[kRmsNormBackwardDx] = op.dx;
   arguments[kRmsNormBackwardDwPartial] = op.dw;  // until it is known how many partials there are
   arguments[kRmsNormBackwardParams] = Argument::bytes(params);
-  auto long_rows = fit_long_rows(encoder.device(), rows, 2,
-                                 [&] { return plan_rms_norm_backward_long(params, arguments); });
+  auto long_rows = fit_long_rows(encoder.device(), rows, 2, [&](int64_t group_memory) {
+    return plan_rms_norm_backward_long(params, arguments, group_memory);
+  });
 
   View partials;
   if (op.dw) {

@@ -55,8 +55,10 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
   arguments[kRmsNormY] = op.y;
   arguments[kRmsNormRmsInv] = op.rms_inv;
   arguments[kRmsNormParams] = Argument::bytes(params);
-  if (auto long_rows = fit_long_rows(encoder.device(), row_count(params.rows), 1,
-                                     [&] { return plan_rms_norm_long(params, arguments); })) {
+  if (auto long_rows =
+          fit_long_rows(encoder.device(), row_count(params.rows), 1, [&](int64_t group_memory) {
+            return plan_rms_norm_long(params, arguments, group_memory);
+          })) {
     return dispatch_long(encoder, operation, *std::move(long_rows), std::move(arguments));
   }
   return dispatch(encoder, operation, "rms_norm", std::move(arguments),

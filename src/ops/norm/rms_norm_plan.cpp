@@ -119,23 +119,26 @@ namespace {
 
 template <class Params>
 LongRowsLayout long_layout(const Params& params, std::span<const Argument> arguments,
-                           int64_t staged, int64_t stages) {
+                           int64_t staged, int64_t stages, int64_t group_memory) {
   return {.dim = params.dim,
           .width = 16 / size_of(arguments[kRmsNormX].view().dtype()),
           .staged = staged,
           .stages = stages,
+          .most_memory = group_memory,
           .shifted = width_of(params, arguments) == 1};
 }
 
 }  // namespace
 
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
-                                           std::span<const Argument> arguments) {
+                                           std::span<const Argument> arguments,
+                                           int64_t group_memory) {
   // Up to here, a group does better with a row of its own: of packs, and of lone elements.
   constexpr int64_t kPacksAlone = 4096, kElementsAlone = 8192;
   if (params.dim <= kElementsAlone) return std::nullopt;
   const bool residual = arguments[kRmsNormResidual].bound();
-  const LongRowsLayout rows = long_layout(params, arguments, residual ? 2 : 1, kRmsNormLongStages);
+  const LongRowsLayout rows =
+      long_layout(params, arguments, residual ? 2 : 1, kRmsNormLongStages, group_memory);
   if (!rows.shifted && params.dim <= kPacksAlone * rows.width) return std::nullopt;
   static constexpr std::array<TileShape, 1> kShape = {{{256, 4, 3}}}, kShifted = {{{128, 4, 5}}};
   static constexpr std::array<TileShape, 1> kResidual = {{{128, 4, 3}}},
@@ -175,11 +178,13 @@ std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_
 }  // namespace
 
 std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams& params,
-                                                    std::span<const Argument> arguments) {
+                                                    std::span<const Argument> arguments,
+                                                    int64_t group_memory) {
   constexpr int64_t kLongestAlone = 8192;
   const int64_t width = 16 / size_of(arguments[kRmsNormBackwardX].view().dtype());
   if (params.dim <= kLongestAlone && !wasteful_alone(params.dim, width)) return std::nullopt;
-  const LongRowsLayout rows = long_layout(params, arguments, 2, kRmsNormBackwardLongStages);
+  const LongRowsLayout rows =
+      long_layout(params, arguments, 2, kRmsNormBackwardLongStages, group_memory);
   if (rows.shifted && params.dim <= kLongestAlone) return std::nullopt;
   return plan_long(
       {.kernel = "rms_norm_backward_long", .macros = macros_of(params, arguments), .grid = {}},
