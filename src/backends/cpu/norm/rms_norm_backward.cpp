@@ -38,8 +38,8 @@ struct NormBackwardSums {
 
 template <class Raw>
 struct NormBackwardRow {
-  const Raw *x, *dy, *dresidual;  // dresidual: nullptr when absent
-  const Raw *later_x, *later_dy;  // of a row to come, prefetched meanwhile
+  const Raw *x, *dy, *dresidual;                    // dresidual: nullptr when absent
+  const Raw *later_x, *later_dy, *later_dresidual;  // of a row to come, prefetched meanwhile
   Raw* dx;
   float rms_inv;
   float x_factor;              // -s * r^3 / dim
@@ -61,8 +61,7 @@ class RmsNormBackward {
         rows_(row_count(params_.rows)),
         row_bytes_(params_.dim * static_cast<int64_t>(sizeof(Raw))),
         together_(std::clamp<int64_t>(kBytesTogether / (2 * row_bytes_), 1, kRowsTogether)),
-        large_(rows_ * row_bytes_ >= kStreamBytes),
-        streaming_(large_ && dx_ && dx_ != dy_ && dx_ != dresidual_),
+        streaming_(rows_ * row_bytes_ >= kStreamBytes && dx_ && dx_ != dy_ && dx_ != dresidual_),
         needs_sums_(dx_ || !rms_inv_) {}
 
   void run(const NativeCall& call) const {
@@ -71,7 +70,7 @@ class RmsNormBackward {
       float* const dw = dw_ ? dw_ + begin / grain * params_.dim : nullptr;
       if (dw) std::fill_n(dw, params_.dim, 0.0f);
       Together now = together_at(begin, end);
-      for (int64_t k = 0; k < now.count; ++k) add_sums(now.rows[k]);
+      for (int64_t k = 0; k < now.count; ++k) add_sums(now.rows[k], 0, params_.dim);
       for (int64_t r = begin; r < end; r += together_) {
         Together next = together_at(r + together_, end);
         finish_together(now, next, dw);
@@ -98,30 +97,27 @@ class RmsNormBackward {
     return together;
   }
 
-  /// Writes what `now` gives, whose sums are complete, and finds those of `next`.
+  /// Writes what `now` gives, whose sums are complete, and finds those of `next`, strip by strip:
+  /// so that memory is read and written all the time.
   void finish_together(Together& now, Together& next, float* dw) const {
     for (int64_t k = 0; k < now.count; ++k) set_factors(now.rows[k]);
     for (int64_t begin = 0; begin < params_.dim; begin += kStrip) {
       const int64_t end = std::min(begin + kStrip, params_.dim);
-      for (int64_t k = 0; k < now.count; ++k) {
-        Row* const beside = large_ && k < next.count ? &next.rows[k] : nullptr;
-        finish(now.rows[k], beside, begin, end, dw);
-      }
+      for (int64_t k = 0; k < now.count; ++k) finish(now.rows[k], begin, end, dw);
+      for (int64_t k = 0; k < next.count; ++k) add_sums(next.rows[k], begin, end);
     }
-    // Within the caches, passes of their own are faster.
-    for (int64_t k = 0; !large_ && k < next.count; ++k) add_sums(next.rows[k]);
   }
 
-  void finish(const Row& row, Row* next, int64_t begin, int64_t end, float* dw) const {
+  void finish(const Row& row, int64_t begin, int64_t end, float* dw) const {
     const bool aligned = reinterpret_cast<uintptr_t>(row.dx) % (lanes() * sizeof(float)) == 0;
     if (!dx_) {
-      finish_as<false, true, Store::cached>(row, next, begin, end, dw);
+      finish_as<false, true, Store::cached>(row, begin, end, dw);
     } else if (streaming_ && aligned) {
-      dw ? finish_as<true, true, Store::streaming>(row, next, begin, end, dw)
-         : finish_as<true, false, Store::streaming>(row, next, begin, end, dw);
+      dw ? finish_as<true, true, Store::streaming>(row, begin, end, dw)
+         : finish_as<true, false, Store::streaming>(row, begin, end, dw);
     } else {
-      dw ? finish_as<true, true, Store::cached>(row, next, begin, end, dw)
-         : finish_as<true, false, Store::cached>(row, next, begin, end, dw);
+      dw ? finish_as<true, true, Store::cached>(row, begin, end, dw)
+         : finish_as<true, false, Store::cached>(row, begin, end, dw);
     }
   }
 
@@ -129,13 +125,14 @@ class RmsNormBackward {
     const auto at = [&](auto* first, const RowStrides& strides, int64_t row) {
       return first ? first + row_offset(params_.rows, strides, row) : nullptr;
     };
-    const int64_t later = std::min(r + 2 * together_, rows_ - 1);
+    const int64_t later = std::min(r + together_, rows_ - 1);
     const Sums zero = {zero_block(), zero_block()};
     return {.x = at(x_, params_.x, r),
             .dy = at(dy_, params_.dy, r),
             .dresidual = at(dresidual_, params_.dresidual, r),
             .later_x = at(x_, params_.x, later),
             .later_dy = at(dy_, params_.dy, later),
+            .later_dresidual = at(dresidual_, params_.dresidual, later),
             .dx = at(dx_, params_.dx, r),
             .rms_inv = rms_inv_ ? *at(rms_inv_, params_.rms_inv, r) : 0.0f,
             .x_factor = 0.0f,
@@ -143,23 +140,24 @@ class RmsNormBackward {
             .odd = zero};
   }
 
-  /// The terms of s and, unless r was given, the squares, in the order of the forward pass.
-  HWY_INLINE void add_terms(Sums& sums, const Raw* x_row, const Raw* dy_row, const float* weight,
-                            int64_t i, size_t count) const {
-    const Block x = load_part<E>(x_row + i, count);
-    const Block dy = load_part<E>(dy_row + i, count);
-    const Block w = F32::load(weight + i);
-    sums.squares = mul_add(x, x, sums.squares);
-    sums.dot = mul_add({hn::Mul(dy.a, w.a), hn::Mul(dy.b, w.b)}, x, sums.dot);
-  }
-
-  void add_sums(Row& row) const {
+  /// The terms of s and, unless r was given, the squares, in the order of the forward pass. Strips
+  /// are of whole pairs of blocks, so that each adds to the sums that the row as one would.
+  void add_sums(Row& row, int64_t begin, int64_t end) const {
     if (!needs_sums_) return;
     const Row from = row;
     const float* weight = weight_;
-    accumulate_blocks(params_.dim, row.even, row.odd,
-                      [=, this](Sums& sums, int64_t i, size_t count)
-                          HWY_ATTR { add_terms(sums, from.x, from.dy, weight, i, count); });
+    const bool square = !rms_inv_;
+    accumulate_blocks(end - begin, row.even, row.odd,
+                      [=](Sums& sums, int64_t offset, size_t count) HWY_ATTR {
+                        const int64_t i = begin + offset;
+                        prefetch_block(from.later_x + i);  // the other pass may lose requests
+                        prefetch_block(from.later_dy + i);
+                        const Block x = load_part<E>(from.x + i, count);
+                        const Block dy = load_part<E>(from.dy + i, count);
+                        const Block w = F32::load(weight + i);
+                        if (square) sums.squares = mul_add(x, x, sums.squares);
+                        sums.dot = mul_add({hn::Mul(dy.a, w.a), hn::Mul(dy.b, w.b)}, x, sums.dot);
+                      });
   }
 
   void set_factors(Row& row) const {
@@ -173,14 +171,14 @@ class RmsNormBackward {
     row.x_factor = -(sum_of(row.even.dot, row.odd.dot) * r * r / dim * r);
   }
 
-  /// Columns [begin, end) of one row, and the sums of those of `next`.
+  /// Columns [begin, end) of one row.
   template <bool kDx, bool kDw, Store kStore>
-  void finish_as(const Row& finished, Row* next, int64_t begin, int64_t end, float* dw) const {
-    const Row row = finished;
+  void finish_as(Row row, int64_t begin, int64_t end, float* dw) const {
     const float* weight = weight_;
     const VF r = hn::Set(DF(), row.rms_inv);
     const VF x_factor = hn::Set(DF(), row.x_factor);
-    const auto finish_block = [=](int64_t i, size_t count) HWY_ATTR {
+    for_blocks(end - begin, [=](int64_t offset, size_t count) HWY_ATTR {
+      const int64_t i = begin + offset;
       prefetch_block(row.later_x + i);
       prefetch_block(row.later_dy + i);
       const Block x = load_part<E>(row.x + i, count);
@@ -192,23 +190,13 @@ class RmsNormBackward {
       if constexpr (kDx) {
         Block rest = {hn::Mul(x.a, x_factor), hn::Mul(x.b, x_factor)};
         if (row.dresidual) {
+          prefetch_block(row.later_dresidual + i);
           rest = mul_add(x, {x_factor, x_factor}, load_part<E>(row.dresidual + i, count));
         }
         const Block w = F32::load(weight + i);
         store_part<E, kStore>(mul_add(dyr, w, rest), row.dx + i, count);
       }
-    };
-    if (next == nullptr || !needs_sums_) {
-      for_blocks(end - begin,
-                 [=](int64_t i, size_t count) HWY_ATTR { finish_block(begin + i, count); });
-      return;
-    }
-    const Raw *const next_x = next->x, *const next_dy = next->dy;
-    accumulate_blocks(end - begin, next->even, next->odd,
-                      [=, this](Sums& sums, int64_t i, size_t count) HWY_ATTR {
-                        finish_block(begin + i, count);
-                        add_terms(sums, next_x, next_dy, weight, begin + i, count);
-                      });
+    });
   }
 
   // Sums stay in block order while rows are added, but for a last part, which has no room for it.
@@ -232,7 +220,7 @@ class RmsNormBackward {
   float* dw_;
   const int64_t rows_, row_bytes_;
   const int64_t together_;
-  const bool large_, streaming_, needs_sums_;
+  const bool streaming_, needs_sums_;
 };
 
 template <class E>
