@@ -51,20 +51,52 @@ bool is_metal_header(std::string_view name) {
   return std::find(kMetalHeaders.begin(), kMetalHeaders.end(), name) != kMetalHeaders.end();
 }
 
-// Ends in a newline, and has no #pragma without words, on which Wave falls over.
+constexpr std::string_view kSpace = " \t\r\f\v";
+
+/// Past lines that go on after a backslash.
+size_t skip_splices(std::string_view text, size_t at) {
+  while (true) {
+    if (text.substr(at).starts_with("\\\n")) {
+      at += 2;
+    } else if (text.substr(at).starts_with("\\\r\n")) {
+      at += 3;
+    } else {
+      return at;
+    }
+  }
+}
+
+/// Where the word "pragma" at `at` ends, spliced or not; npos where there is another.
+size_t end_of_pragma(std::string_view text, size_t at) {
+  for (const char letter : std::string_view("pragma")) {
+    at = skip_splices(text, at);
+    if (at >= text.size() || text[at] != letter) return std::string_view::npos;
+    ++at;
+  }
+  return at;
+}
+
+/// Whether nothing but space is left of the line.
+bool ends_line(std::string_view text, size_t at) {
+  while (at < text.size() && kSpace.find(text[at]) != std::string_view::npos) {
+    at = skip_splices(text, at + 1);
+  }
+  return text[at] == '\n';
+}
+
+// Ends in a newline, and has no #pragma without anything after it, on which Wave falls over:
+// however the directive is spelt, a comment is enough.
 std::string prepared(std::string text) {
   text += '\n';
-  constexpr std::string_view kPragma = "pragma";
-  for (size_t at = text.find(kPragma); at != std::string::npos; at = text.find(kPragma, at)) {
-    const size_t end = at + kPragma.size();
-    const size_t next = text.find_first_not_of(" \t\r\f\v", end);
-    const size_t hash = text.find_last_not_of(" \t", at - (at > 0 ? 1 : 0));
-    if (text[next] == '\n' && hash != std::string::npos && text[hash] == '#') {
-      text.replace(hash, end - hash, end - hash, ' ');
-    }
-    at = end;
+  std::string result;
+  size_t copied = 0;
+  for (size_t at = text.find('p'); at != std::string::npos; at = text.find('p', at + 1)) {
+    const size_t end = end_of_pragma(text, at);
+    if (end == std::string::npos || !ends_line(text, skip_splices(text, end))) continue;
+    result.append(text, copied, end - copied).append("/**/");
+    copied = end;
   }
-  return text;
+  return result.append(text, copied);
 }
 
 // Headers come from memory, never from the disk.
@@ -239,12 +271,14 @@ class Collector {
     if (wave::token_id(token) == wave::T_NEWLINE || wave::token_id(token) == wave::T_CPPCOMMENT) {
       return end_pragma();
     }
-    text_.tokens.back().text += token.get_value().c_str();
+    const bool comment = wave::token_id(token) == wave::T_CCOMMENT;
+    text_.tokens.back().text += comment ? " " : token.get_value().c_str();
   }
   void end_pragma() {
     if (!std::exchange(in_pragma_, false)) return;
     std::string& pragma = text_.tokens.back().text;
-    pragma.erase(0, pragma.find_first_not_of(" \t"));
+    pragma.erase(0, pragma.find_first_not_of(kSpace));
+    if (pragma.empty()) text_.tokens.pop_back();
   }
 
   Text text_;

@@ -171,6 +171,16 @@ TEST(Refusals, HostileMacrosEndInTime) {
                Code::compile_failed, {"k.metal:1"});
 }
 
+TEST(Pragmas, WithoutWordsAreDroppedHoweverTheyAreSpelt) {
+  for (const std::string_view pragma :
+       {"#pragma\n", "#\fpragma\n", "#/**/pragma \v\n", "%:pragma\n", "#\\\npragma\n",
+        "#prag\\\nma\n", "#pragma\\\n\n", "#pragma /* none */\n", "#pragma // none\n"}) {
+    SCOPED_TRACE(pragma);
+    const Module module = parsed(std::string(pragma) + "kernel void k() {}");
+    for (const Token& token : module.text.tokens) EXPECT_NE(token.kind, TokenKind::pragma);
+  }
+}
+
 TEST(Pragmas, StayAsDirectivesOrGo) {
   const Module module = parsed(
       "#define UNROLL _Pragma(\"clang loop unroll(full)\")\n#pragma\n # pragma \t\n#pragma METAL\n"
