@@ -151,8 +151,8 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
 
 namespace {
 
-/// Whether a group that has a row of at most `dim` columns to itself leaves many threads idle. Of
-/// f32 rows it has half as many elements in flight, and others fill the gap.
+/// Whether a group that has a row to itself leaves more than a fifth of its threads idle. Only
+/// 16-bit rows suffer: with half the bytes a thread, there are too few in flight.
 bool wasteful_alone(int64_t dim, int64_t width) {
   constexpr int64_t kShortest = 2048;
   if (width != 8 || dim < kShortest) return false;
