@@ -1,11 +1,15 @@
-# norite_precompile(target [headers...]): reads what most files include once for the target, with
-# NORITE_PRECOMPILE_HEADERS. A build without it finds files that forget an include.
+# A build without it finds files that forget an include.
 option(NORITE_PRECOMPILE_HEADERS "Precompile the headers that most files include" OFF)
 
+# norite_precompile(target [headers...]): reads what most files include once for the target, if that
+# is wanted.
 function(norite_precompile target)
-  if(NOT NORITE_PRECOMPILE_HEADERS)
-    return()
+  if(NORITE_PRECOMPILE_HEADERS)
+    norite_always_precompile(${target} ${ARGN})
   endif()
+endfunction()
+
+function(norite_always_precompile target)
   target_precompile_headers(${target} PRIVATE
     <algorithm> <array> <cstdint> <functional> <map> <memory> <mutex> <optional> <span> <string>
     <string_view> <unordered_map> <variant> <vector> <fmt/format.h> <norite/device.hpp> ${ARGN})

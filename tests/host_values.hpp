@@ -4,61 +4,23 @@
 
 #include <norite/norite.hpp>
 
-#include <cstring>
+#include <cstddef>
 #include <vector>
 
 #include "support.hpp"
 
 namespace norite::test {
 
-inline Buffer upload(const Device& device, DType dtype, const Shape& shape,
-                     const std::vector<float>& values) {
-  Buffer buffer = must(device.empty(dtype, shape));
-  if (dtype == DType::f32) {
-    must(buffer.write(std::as_bytes(std::span(values))));
-    return buffer;
-  }
-  std::vector<uint16_t> bits;
-  for (const float value : values) {
-    bits.push_back(dtype == DType::f16 ? to_float16(value).bits : to_bfloat16(value).bits);
-  }
-  must(buffer.write(std::as_bytes(std::span(bits))));
-  return buffer;
-}
+Buffer upload(const Device& device, DType dtype, const Shape& shape,
+              const std::vector<float>& values);
 
 /// The bytes of a contiguous view.
-inline std::vector<std::byte> download_bytes(const View& view) {
-  std::vector<std::byte> bytes(static_cast<size_t>(view.size_bytes()));
-  must(view.read(bytes));
-  return bytes;
-}
-
-inline std::vector<float> download(const View& view) {
-  const std::vector<std::byte> bytes = download_bytes(view);
-  std::vector<float> values(static_cast<size_t>(view.count()));
-  if (view.dtype() == DType::f32) {
-    std::memcpy(values.data(), bytes.data(), bytes.size());
-    return values;
-  }
-  std::vector<uint16_t> bits(values.size());
-  std::memcpy(bits.data(), bytes.data(), bytes.size());
-  for (size_t i = 0; i < bits.size(); ++i) {
-    values[i] =
-        view.dtype() == DType::f16 ? to_float(Float16{bits[i]}) : to_float(BFloat16{bits[i]});
-  }
-  return values;
-}
+std::vector<std::byte> download_bytes(const View& view);
+std::vector<float> download(const View& view);
+bool same_bytes(const View& a, const View& b);
 
 /// Values in [-1, 1) that depend on nothing but the seed.
-inline std::vector<float> pattern(int64_t count, uint32_t seed) {
-  std::vector<float> values;
-  uint32_t state = seed * 2654435761u + 12345u;
-  for (int64_t i = 0; i < count; ++i) {
-    state = state * 1664525u + 1013904223u;
-    values.push_back(static_cast<float>(static_cast<int32_t>(state)) * 0x1p-31f);
-  }
-  return values;
-}
+std::vector<float> pattern(int64_t count, uint32_t seed);
 
 /// Records with `encode`, runs, and fails the test on an error.
 template <class Encode>

@@ -67,9 +67,8 @@ class BatchInvariance : public test::OnDevice<std::tuple<std::string, DType>> {
   }
 
   static bool same_bits(const RowOperands& a, const RowOperands& b) {
-    return test::download_bytes(a.y) == test::download_bytes(b.y) &&
-           test::download_bytes(a.second) == test::download_bytes(b.second) &&
-           test::download_bytes(a.per_row) == test::download_bytes(b.per_row);
+    return test::same_bytes(a.y, b.y) && test::same_bytes(a.second, b.second) &&
+           test::same_bytes(a.per_row, b.per_row);
   }
 };
 
