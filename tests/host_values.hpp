@@ -13,10 +13,14 @@ namespace norite::test {
 
 Buffer upload(const Device& device, DType dtype, const Shape& shape,
               const std::vector<float>& values);
+/// Rows [rows, dim], the first few of which are these values, and so on again and again.
+Buffer upload_repeated(const Device& device, DType dtype, const Shape& shape,
+                       const std::vector<float>& values);
 
 /// The bytes of a contiguous view.
 std::vector<std::byte> download_bytes(const View& view);
 std::vector<float> download(const View& view);
+/// Of two views of one shape, whose rows are contiguous.
 bool same_bytes(const View& a, const View& b);
 
 /// Values in [-1, 1) that depend on nothing but the seed.

@@ -15,7 +15,7 @@ using test::must;
 class StreamingStores : public testing::TestWithParam<std::tuple<DType, int64_t>> {
  protected:
   [[nodiscard]] Buffer values(uint32_t seed) const {
-    return test::upload(device_, dtype_, shape_, test::pattern(rows_ * dim_, seed));
+    return test::upload_repeated(device_, dtype_, shape_, test::pattern(7 * dim_, seed));
   }
   [[nodiscard]] Buffer empty() const { return must(device_.empty(dtype_, shape_)); }
   [[nodiscard]] View heads(const Buffer& buffer) const {
