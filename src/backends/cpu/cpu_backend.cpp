@@ -148,11 +148,14 @@ class CpuBackend final : public core::Backend {
     });
     return completion->wait();
   }
-  // Takes no memory of its own.
-  Result<void> replay(const core::CommandList& list, core::ReplayState&) override {
+  // Takes no memory of its own, except for the tasks of a new list.
+  Result<void> replay(const core::CommandList& list, core::ReplayState& state) override {
     NORITE_TRY(check_outside("replay"));
+    TaskGraph* const tasks = prepare(list, state);
     Result<void> result;
-    const auto run = [&] { result = executor_.run(list).result; };
+    const auto run = [&] {
+      result = tasks != nullptr ? executor_.run(list.commands, *tasks) : executor_.run(list).result;
+    };
     queue_.run(std::ref(run));
     return result;
   }
@@ -161,6 +164,16 @@ class CpuBackend final : public core::Backend {
   }
 
  private:
+  // The tasks of a list; nullptr where it runs in its own order.
+  [[nodiscard]] TaskGraph* prepare(const core::CommandList& list, core::ReplayState& state) const {
+    if (!list.reordered || executor_.threads() == 1) return nullptr;
+    if (state.changed) {
+      state.prepared = std::make_shared<TaskGraph>(list.commands);
+      state.changed = false;
+    }
+    return static_cast<TaskGraph*>(state.prepared.get());
+  }
+
   [[nodiscard]] Result<void> check_outside(std::string_view call) const {
     if (!running_here()) return {};
     return fail(Code::failed_precondition,

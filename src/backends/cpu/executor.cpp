@@ -5,8 +5,10 @@
 #include <oneapi/tbb/info.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -116,15 +118,18 @@ class FirstError {
   void add(size_t command, Result<void>&& result) {
     if (result) return;
     const std::scoped_lock lock(mutex_);
-    if (command >= command_) return;
-    command_ = command;
-    result_ = std::move(result);
+    if (!is_before(command)) {
+      command_ = command;
+      result_ = std::move(result);
+    }
   }
+  // Whether a command before that one has failed.
+  [[nodiscard]] bool is_before(size_t command) const noexcept { return command_ < command; }
   Result<void> take() && { return std::move(result_); }
 
  private:
   std::mutex mutex_;
-  size_t command_ = SIZE_MAX;
+  std::atomic<size_t> command_ = SIZE_MAX;
   Result<void> result_;
 };
 
@@ -179,6 +184,16 @@ Executor::Outcome Executor::run(const core::CommandList& list) {
     arena_.execute(work);
   }
   return outcome;
+}
+
+Result<void> Executor::run(std::span<const core::Command> commands, TaskGraph& tasks) {
+  FirstError error;
+  const auto run_one = [&](size_t i) {
+    // All commands before the first that fails do run, so that it is always the same one.
+    if (!error.is_before(i)) error.add(i, run_command(commands[i], *this));
+  };
+  arena_.execute([&] { tasks.run(std::ref(run_one)); });
+  return std::move(error).take();
 }
 
 bool Executor::running_here() const noexcept { return running == this; }

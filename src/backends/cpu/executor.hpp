@@ -5,8 +5,10 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "backends/cpu/task_graph.hpp"
 #include "core/command_list.hpp"
 #include "norite/encoder.hpp"
 
@@ -24,6 +26,9 @@ class Executor {
 
   /// Runs the whole list. After a failed dispatch, nothing behind the next barrier is run.
   Outcome run(const core::CommandList& list);
+  /// Runs a list as tasks that were made of its commands. After a failed dispatch, nothing that
+  /// waits for it is run, nor anything else behind it in the list that has not begun.
+  [[nodiscard]] Result<void> run(std::span<const core::Command> commands, TaskGraph& tasks);
   [[nodiscard]] int threads() const noexcept { return threads_; }
   /// Whether the calling thread is inside one of this executor's kernels.
   [[nodiscard]] bool running_here() const noexcept;

@@ -9,8 +9,37 @@
 #endif
 
 #include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_group.h>
 
 namespace norite::cpu {
+
+namespace tbb = oneapi::tbb;
+
+namespace {
+
+class Tasks final : public TaskStarter {
+ public:
+  using Body = void (*)(void* context, size_t task, TaskStarter& starter);
+  Tasks(Body body, void* context) : body_(body), context_(context) {}
+
+  void start(size_t task) override {
+    group_.run([this, task] { body_(context_, task, *this); });
+  }
+  void run_and_wait(size_t task) {
+    group_.run_and_wait([this, task] { body_(context_, task, *this); });
+  }
+
+ private:
+  Body body_;
+  void* context_;
+  tbb::task_group group_;
+};
+
+}  // namespace
+
+void run_tasks(size_t first, Tasks::Body body, void* context) {
+  Tasks(body, context).run_and_wait(first);
+}
 
 void parallel_for(int64_t count, void (*body)(void* context, int64_t i), void* context) {
   const auto call = [=](int64_t i) { body(context, i); };
@@ -18,9 +47,9 @@ void parallel_for(int64_t count, void (*body)(void* context, int64_t i), void* c
   // finds in its cache what it had the last time.
   constexpr int64_t kFew = 16;
   if (count <= kFew) {
-    oneapi::tbb::parallel_for(int64_t{0}, count, call, oneapi::tbb::static_partitioner());
+    tbb::parallel_for(int64_t{0}, count, call, tbb::static_partitioner());
   } else {
-    oneapi::tbb::parallel_for(int64_t{0}, count, call);
+    tbb::parallel_for(int64_t{0}, count, call);
   }
 }
 

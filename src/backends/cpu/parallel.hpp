@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #if defined(__has_feature)
@@ -14,6 +15,33 @@ namespace norite::cpu {
 
 /// Calls body(context, i) for every i in [0, count), from the threads of the current TBB arena.
 void parallel_for(int64_t count, void (*body)(void* context, int64_t i), void* context);
+
+/// Hands tasks to the threads of a TBB arena.
+class TaskStarter {
+ public:
+  virtual void start(size_t task) = 0;
+
+ protected:
+  ~TaskStarter() = default;
+};
+
+/// Calls body(context, task, starter) for the first task, and for every task that a body starts,
+/// from the threads of the current TBB arena. Bodies do not throw. A body that waits, for ranges of
+/// parallel_for say, may meanwhile have its thread run another.
+void run_tasks(size_t first, void (*body)(void* context, size_t task, TaskStarter& starter),
+               void* context);
+
+/// Calls body(task, starter) likewise. Whoever starts a task tells ThreadSanitizer of the
+/// hand-over.
+template <class Body>
+void run_tasks(size_t first, const Body& body) {
+  run_tasks(
+      first,
+      [](void* context, size_t task, TaskStarter& starter) {
+        (*static_cast<const Body*>(context))(task, starter);
+      },
+      const_cast<Body*>(&body));
+}
 
 /// What came before release() on this object is seen after acquire(). TBB sees to that already;
 /// ThreadSanitizer, which cannot look into libtbb, has to be told.
