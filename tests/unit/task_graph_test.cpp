@@ -76,11 +76,19 @@ TEST_F(TaskGraphTest, a_fence_joins_what_lies_before) {
   EXPECT_EQ(tasks(), 4u);
 }
 
-TEST_F(TaskGraphTest, few_bytes_are_one_task) {
-  for (int block = 0; block < 20; ++block) {
-    const View x = floats(kFew), sum = floats(kFew);
+TEST_F(TaskGraphTest, few_bytes_in_all_are_one_task) {
+  chain(floats(kMany), 1);
+  chain(floats(kMany), 1);
+  EXPECT_EQ(tasks(), 1u);
+}
+
+TEST_F(TaskGraphTest, few_bytes_at_a_time_are_one_task) {
+  View x = floats(kFew);
+  for (int block = 0; block < 100; ++block) {
+    const View sum = floats(kFew);
     chain(x, 3);  // nobody waits for it
     must(ops::add(encoder_, {.a = chain(x, 2), .b = chain(x, 3), .y = sum}));
+    x = sum;
   }
   EXPECT_EQ(tasks(), 1u);
 }

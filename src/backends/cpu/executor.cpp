@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "backends/cpu/parallel.hpp"
-#include "core/builtin_kernels.hpp"
+#include "backends/cpu/work_bytes.hpp"
 #include "core/pipeline.hpp"
 
 namespace norite::cpu {
@@ -89,16 +89,12 @@ Result<void> run_command(const core::Command& command, const Executor& executor)
   }
 }
 
-// Whether handing commands to other threads takes less time than it saves. Nobody knows how long
-// kernels of the user's take.
+// Whether handing commands to other threads takes less time than it saves.
 bool worth_sharing(std::span<const core::Command> group) {
   constexpr int64_t kFewBytes = int64_t{256} << 10;
   if (group.size() == 1) return false;
   int64_t bytes = 0;
-  for (const core::Command& command : group) {
-    if (core::find_builtin(command.pipeline.name()) == nullptr) return true;
-    bytes += command.bytes;
-  }
+  for (const core::Command& command : group) bytes += work_bytes(command);
   return bytes > kFewBytes;
 }
 

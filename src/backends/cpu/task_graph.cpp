@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/builtin_kernels.hpp"
+#include "backends/cpu/work_bytes.hpp"
 #include "core/dependencies.hpp"
 
 namespace norite::cpu {
@@ -85,14 +85,10 @@ Chains join_chains(Chains chains) {
   return joined;
 }
 
-/// How much work a chain is. Nobody knows how long kernels of the user's take.
-std::optional<int64_t> known_bytes(const Chain& chain, std::span<const core::Command> commands) {
-  int64_t bytes = 0;
-  for (const size_t i : chain.commands) {
-    if (core::find_builtin(commands[i].pipeline.name()) == nullptr) return std::nullopt;
-    bytes += commands[i].bytes;
-  }
-  return bytes;
+void follow(size_t earlier, Chain& chain) {
+  const auto place = std::ranges::lower_bound(chain.waits_for, earlier);
+  if (place != chain.waits_for.end() && *place == earlier) return;
+  chain.waits_for.insert(place, earlier);
 }
 
 /// Has chains of few bytes follow each other, up to as many of each stage as are worth a task.
@@ -105,28 +101,42 @@ void gather_small(std::span<const core::Command> commands, Chains& chains) {
   size_t last = 0, stage = 0;
   int64_t gathered = 0;
   for (size_t i = 1; i < chains.size(); ++i) {
-    const auto bytes = known_bytes(chains[i], commands);
-    if (chains[i].commands.empty() || bytes.value_or(kFewBytes) >= kFewBytes) continue;
-    const size_t stage_before = std::exchange(stage, stages[chains[i].commands[0]]);
-    if (stage != stage_before) gathered = 0;
-    if (gathered < kFewBytes) {
-      std::vector<size_t>& waits_for = chains[i].waits_for;
-      const auto place = std::ranges::lower_bound(waits_for, last);
-      if (place == waits_for.end() || *place != last) waits_for.insert(place, last);
-    } else {
-      gathered = 0;
-    }
-    gathered += *bytes;
+    int64_t bytes = 0;
+    for (const size_t command : chains[i].commands) bytes += work_bytes(commands[command]);
+    if (chains[i].commands.empty() || bytes >= kFewBytes) continue;
+    const size_t its_stage = stages[chains[i].commands[0]];
+    const bool enough = its_stage == stage && gathered >= kFewBytes;
+    if (its_stage != stage || enough) gathered = 0;
+    if (last > 0 && !enough) follow(last, chains[i]);
+    gathered += bytes;
+    stage = its_stage;
     last = i;
   }
+}
+
+/// Few bytes in all are done before a thread that sleeps has woken up.
+bool worth_sharing(std::span<const core::Command> commands) {
+  constexpr int64_t kFewBytes = int64_t{1} << 20;
+  int64_t bytes = 0;
+  for (const core::Command& command : commands) bytes += work_bytes(command);
+  return bytes > kFewBytes;
+}
+
+Chains find_chains(std::span<const core::Command> commands) {
+  Chains chains(1);
+  if (!worth_sharing(commands)) {
+    for (size_t i = 0; i < commands.size(); ++i) chains[0].commands.push_back(i);
+    return chains;
+  }
+  chains = join_chains(separate_chains(commands));
+  gather_small(commands, chains);
+  return join_chains(std::move(chains));
 }
 
 }  // namespace
 
 TaskGraph::TaskGraph(std::span<const core::Command> commands) {
-  Chains chains = join_chains(separate_chains(commands));
-  gather_small(commands, chains);
-  chains = join_chains(std::move(chains));
+  Chains chains = find_chains(commands);
   tasks_.resize(chains.size());
   for (size_t i = 0; i < chains.size(); ++i) {
     for (const size_t earlier : chains[i].waits_for) tasks_[earlier].successors.push_back(i);
