@@ -15,6 +15,7 @@ constexpr int64_t kAlignment = 256;  // as pools align: kernels were planned for
 /// An intermediate: from which stage to which it is needed, and where it comes to lie.
 struct Slot {
   int64_t first = 0, last = 0;
+  size_t order = 0;  // of first uses, in the graph
   int64_t bytes = 0;
   int64_t offset = 0;
 };
@@ -77,6 +78,7 @@ Slots find_slots(const Program& program) {
       const auto [slot, fresh] = slots.try_emplace(storage);
       if (fresh) {
         slot->second.first = node.stage;
+        slot->second.order = slots.size();
         slot->second.bytes = (storage->size_bytes() + kAlignment - 1) / kAlignment * kAlignment;
       }
       slot->second.last = node.stage;
@@ -90,11 +92,12 @@ int64_t place(Slots& slots) {
   std::vector<Slot*> order;
   order.reserve(slots.size());
   for (auto& [storage, slot] : slots) order.push_back(&slot);
-  // Sizes decide within a stage, so that the plan does not depend on addresses.
+  // Sizes decide within a stage, then the order of the graph: of chains side by side each finds its
+  // own memory again, and need not wait for the other's.
   std::sort(order.begin(), order.end(), [](const Slot* a, const Slot* b) {
     return a->first != b->first   ? a->first < b->first
            : a->bytes != b->bytes ? a->bytes > b->bytes
-                                  : a->last < b->last;
+                                  : a->order < b->order;
   });
   Arena arena;
   std::multimap<int64_t, Slot*> live;  // by last stage

@@ -45,7 +45,7 @@ void expect_no_memory(int threads, int64_t tokens) {
 }
 
 TEST(ReplayMemory, IsNotTaken) { expect_no_memory(1, 1); }
-// Operations of a stage are shared between threads.
+// Independent chains are shared between threads.
 TEST(ReplayMemory, IsNotTakenByThreads) { expect_no_memory(2, 32); }
 
 }  // namespace

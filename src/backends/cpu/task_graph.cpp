@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "backends/cpu/work_bytes.hpp"
@@ -34,20 +35,19 @@ Chains separate_chains(std::span<const core::Command> commands) {
 /// Leaves out waiting for chains that another one waits for in any case, as far as a short search
 /// shows: residual connections pass over whole blocks.
 void drop_implied(Chains& chains) {
-  constexpr int kMostSteps = 256;
+  constexpr int kMostSteps = 256;  // of a chain, so that time grows with their number alone
   std::vector<size_t> implied_for(chains.size(), 0);
   std::vector<size_t> open;
   for (size_t i = 0; i < chains.size(); ++i) {
     std::vector<size_t>& waits_for = chains[i].waits_for;
     if (waits_for.size() < 2) continue;
     open = waits_for;
-    for (int step = 0; step < kMostSteps && !open.empty(); ++step) {
+    for (int steps = 0; steps < kMostSteps && !open.empty();) {
       const size_t one = open.back();
       open.pop_back();
-      for (const size_t earlier : chains[one].waits_for) {
-        if (earlier < waits_for.front() || implied_for[earlier] == i) continue;
-        implied_for[earlier] = i;
-        open.push_back(earlier);
+      for (const size_t earlier : std::views::reverse(chains[one].waits_for)) {
+        if (earlier < waits_for.front() || ++steps > kMostSteps) break;
+        if (std::exchange(implied_for[earlier], i) != i) open.push_back(earlier);
       }
     }
     std::erase_if(waits_for, [&](size_t one) { return implied_for[one] == i; });
