@@ -30,15 +30,55 @@ GraphProgram block(int64_t tokens, size_t min_repeats) {
           .prepare = [tokens](const Device& device) { return prepare_block(device, tokens); }};
 }
 
+/// Comes from the device's pool and goes back to it.
+Result<View> intermediate_like(const Buffer& buffer, Encoder& encoder) {
+  NORITE_TRY_ASSIGN(const Buffer taken, encoder.device().pool().acquire(
+                                            buffer.dtype(), buffer.shape(), Fill::uninitialised));
+  return View(taken);
+}
+
+/// Norms, each of what the one before it gave.
+struct NormChain {
+  Buffer x, y;
+  int length;
+
+  [[nodiscard]] Result<void> record(Encoder& encoder) const {
+    View from = x;
+    for (int i = 1; i < length; ++i) {
+      NORITE_TRY_ASSIGN(const View to, intermediate_like(x, encoder));
+      NORITE_TRY(ops::rms_norm(encoder, {.x = from, .y = to}));
+      from = to;
+    }
+    return ops::rms_norm(encoder, {.x = from, .y = y});
+  }
+};
+
+/// Chains of unequal lengths that could run side by side; their steps are too short to share.
+Result<Graph::Record> prepare_chains(const Device& device) {
+  constexpr int64_t kChainDim = 1024;
+  NORITE_TRY_ASSIGN(const Buffer x, filled(device, DType::f32, {16, kChainDim}));
+  NORITE_TRY_ASSIGN(const Buffer y, filled(device, DType::f32, {16, kChainDim}));
+  NORITE_TRY_ASSIGN(const Buffer wide_x, filled(device, DType::f32, {48, kChainDim}));
+  NORITE_TRY_ASSIGN(const Buffer wide_y, filled(device, DType::f32, {48, kChainDim}));
+  return [=](Encoder& encoder) -> Result<void> {
+    NORITE_TRY((NormChain{x, y, 24}.record(encoder)));
+    return NormChain{wide_x, wide_y, 8}.record(encoder);
+  };
+}
+
+GraphProgram two_chains() {
+  return {.name = "graph[f32,two_chains,24x16+8x48 rows",
+          .min_repeats = 200,
+          .counts_launches = false,
+          .prepare = prepare_chains};
+}
+
 /// Tensors of a program with one intermediate after another.
 struct Operands {
   Buffer a, b, c, sum, y;
 
-  /// Comes from the device's pool and goes back to it.
   [[nodiscard]] Result<View> intermediate(Encoder& encoder) const {
-    NORITE_TRY_ASSIGN(const Buffer buffer,
-                      encoder.device().pool().acquire(a.dtype(), a.shape(), Fill::uninitialised));
-    return View(buffer);
+    return intermediate_like(a, encoder);
   }
 };
 
@@ -100,7 +140,7 @@ GraphProgram program_of(const Fused& fused, DType dtype, int64_t rows) {
 
 std::vector<GraphProgram> graph_programs(const Device& device, std::string_view filter) {
   const bool host = cases::runs_on_host(device);
-  std::vector<GraphProgram> programs = {block(1, 200), block(host ? 512 : 4096, 5)};
+  std::vector<GraphProgram> programs = {block(1, 200), block(host ? 512 : 4096, 5), two_chains()};
   for (const DType dtype : {DType::bf16, DType::f32}) {
     for (const Fused& fused : kFused) {
       programs.push_back(program_of(fused, dtype, host ? 8192 : 32768));

@@ -18,8 +18,8 @@ struct GraphProgram {
   std::function<Result<Graph::Record>(const Device&)> prepare;  ///< makes its buffers
 };
 
-/// Those whose names contain the filter: a block of a model for one token and for many, and what
-/// single rules of fusion are about, beyond the caches.
+/// Those whose names contain the filter: a block of a model for one token and for many, chains side
+/// by side, and what single rules of fusion are about, beyond the caches.
 std::vector<GraphProgram> graph_programs(const Device& device, std::string_view filter);
 
 }  // namespace norite::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <utility>
 
 #include "core/storage.hpp"
 #include "graph/program.hpp"
@@ -14,6 +16,7 @@ constexpr int64_t kAlignment = 256;  // as pools align: kernels were planned for
 
 /// An intermediate: from which stage to which it is needed, and where it comes to lie.
 struct Slot {
+  size_t part = 0;  // of the graph
   int64_t first = 0, last = 0;
   size_t order = 0;  // of first uses, in the graph
   int64_t bytes = 0;
@@ -67,16 +70,48 @@ class Arena {
   int64_t end_ = 0;
 };
 
+/// Parts of the graph that are tied together: by fences, or by memory that one of them writes.
+class Parts {
+ public:
+  Parts(const Program& program, const Uses& uses) : tied_to_(program.size()) {
+    std::iota(tied_to_.begin(), tied_to_.end(), size_t{0});
+    std::unordered_map<const core::Storage*, size_t> first_users;
+    for (size_t i = 0; i < program.size(); ++i) {
+      fenced_ = fenced_ || program[i].command.fence_before;
+      for (const Argument& argument : program[i].command.arguments) {
+        if (!argument.view()) continue;
+        const core::Storage* const storage = argument.view().buffer().storage().get();
+        if (uses.at(storage).writes == 0) continue;
+        tied_to_[of(i)] = of(first_users.try_emplace(storage, i).first->second);
+      }
+    }
+  }
+
+  /// The part that a node belongs to.
+  [[nodiscard]] size_t of(size_t node) {
+    if (fenced_) return 0;
+    while (tied_to_[node] != node) node = tied_to_[node] = tied_to_[tied_to_[node]];
+    return node;
+  }
+
+ private:
+  std::vector<size_t> tied_to_;
+  bool fenced_ = false;
+};
+
 Slots find_slots(const Program& program) {
   const Uses uses = find_uses(program);
+  Parts parts(program, uses);
   Slots slots;
-  for (const Node& node : program) {
+  for (size_t i = 0; i < program.size(); ++i) {
+    const Node& node = program[i];
     for (const Argument& argument : node.command.arguments) {
       if (!argument.view()) continue;
       const core::Storage* const storage = argument.view().buffer().storage().get();
       if (!uses.at(storage).intermediate()) continue;
       const auto [slot, fresh] = slots.try_emplace(storage);
       if (fresh) {
+        slot->second.part = parts.of(i);
         slot->second.first = node.stage;
         slot->second.order = slots.size();
         slot->second.bytes = (storage->size_bytes() + kAlignment - 1) / kAlignment * kAlignment;
@@ -87,30 +122,38 @@ Slots find_slots(const Program& program) {
   return slots;
 }
 
-/// Places slots in the order of their first stage; one may lie where another ended a stage before.
+/// Places slots in the order of their first stage; one may lie where another of the same part ended
+/// a stage before. Other parts run at their own pace, and would have to wait.
 int64_t place(Slots& slots) {
   std::vector<Slot*> order;
   order.reserve(slots.size());
   for (auto& [storage, slot] : slots) order.push_back(&slot);
-  // Sizes decide within a stage, then the order of the graph: of chains side by side each finds its
-  // own memory again, and need not wait for the other's.
+  // Sizes decide within a stage, then the order of the graph, so that the plan does not depend on
+  // addresses and chains of one part find their own memory again.
   std::sort(order.begin(), order.end(), [](const Slot* a, const Slot* b) {
-    return a->first != b->first   ? a->first < b->first
+    return a->part != b->part     ? a->part < b->part
+           : a->first != b->first ? a->first < b->first
            : a->bytes != b->bytes ? a->bytes > b->bytes
                                   : a->order < b->order;
   });
+  int64_t begin = 0;  // of a part's memory
   Arena arena;
   std::multimap<int64_t, Slot*> live;  // by last stage
-  for (Slot* slot : order) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    Slot* const slot = order[i];
+    if (i > 0 && slot->part != order[i - 1]->part) {
+      begin += std::exchange(arena, {}).bytes();
+      live.clear();
+    }
     while (!live.empty() && live.begin()->first < slot->first) {
       const Slot& ended = *live.begin()->second;
-      arena.give_back(ended.offset, ended.bytes);
+      arena.give_back(ended.offset - begin, ended.bytes);
       live.erase(live.begin());
     }
-    slot->offset = arena.take(slot->bytes);
+    slot->offset = begin + arena.take(slot->bytes);
     live.emplace(slot->last, slot);
   }
-  return arena.bytes();
+  return begin + arena.bytes();
 }
 
 }  // namespace

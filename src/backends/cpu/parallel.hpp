@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -31,18 +32,6 @@ class TaskStarter {
 void run_tasks(size_t first, void (*body)(void* context, size_t task, TaskStarter& starter),
                void* context);
 
-/// Calls body(task, starter) likewise. Whoever starts a task tells ThreadSanitizer of the
-/// hand-over.
-template <class Body>
-void run_tasks(size_t first, const Body& body) {
-  run_tasks(
-      first,
-      [](void* context, size_t task, TaskStarter& starter) {
-        (*static_cast<const Body*>(context))(task, starter);
-      },
-      const_cast<Body*>(&body));
-}
-
 /// What came before release() on this object is seen after acquire(). TBB sees to that already;
 /// ThreadSanitizer, which cannot look into libtbb, has to be told.
 class HandOver {
@@ -62,24 +51,44 @@ struct AtEnd {
   ~AtEnd() { action(); }
 };
 
+/// A body that several threads call.
+template <class Body>
+struct SharedBody {
+  HandOver fork, join;
+  const Body& body;
+
+  template <class... Arguments>
+  void call(Arguments&&... arguments) {
+    fork.acquire();
+    const AtEnd one{[&] { join.release(); }};
+    body(std::forward<Arguments>(arguments)...);
+  }
+};
+
 /// Calls body(i) for every i in [0, count), from the threads of the current TBB arena.
 template <class Body>
 void parallel_for(int64_t count, const Body& body) {
-  struct Shared {
-    HandOver fork, join;
-    const Body& body;
-  } shared{{}, {}, body};
+  SharedBody<Body> shared{{}, {}, body};
   const AtEnd all{[&] { shared.join.acquire(); }};  // also when a body throws
   shared.fork.release();
   parallel_for(
-      count,
-      [](void* context, int64_t i) {
-        auto& work = *static_cast<Shared*>(context);
-        work.fork.acquire();
-        const AtEnd one{[&] { work.join.release(); }};
-        work.body(i);
+      count, [](void* context, int64_t i) { static_cast<SharedBody<Body>*>(context)->call(i); },
+      &shared);
+}
+
+/// Calls body(task, starter) for the first task and for every task that a body starts, likewise.
+/// What a body did before it starts a task is handed over by the body itself.
+template <class Body>
+void run_tasks(size_t first, const Body& body) {
+  SharedBody<Body> shared{{}, {}, body};
+  shared.fork.release();
+  run_tasks(
+      first,
+      [](void* context, size_t task, TaskStarter& starter) {
+        static_cast<SharedBody<Body>*>(context)->call(task, starter);
       },
       &shared);
+  shared.join.acquire();
 }
 
 }  // namespace norite::cpu

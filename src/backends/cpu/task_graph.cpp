@@ -172,14 +172,10 @@ void TaskGraph::run(const RunCommand& run) {
   for (size_t i = 0; i < tasks_.size(); ++i) {
     progress_[i].unfinished.store(tasks_[i].predecessors, std::memory_order_relaxed);
   }
-  HandOver ended;
-  progress_[0].ready.release();
   run_tasks(0, [&](size_t task, TaskStarter& starter) {
     progress_[task].ready.acquire();
     run_from(task, run, starter);
-    ended.release();
   });
-  ended.acquire();
 }
 
 }  // namespace norite::cpu
