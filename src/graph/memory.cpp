@@ -70,54 +70,50 @@ class Arena {
   int64_t end_ = 0;
 };
 
-/// Parts of the graph that are tied together: by fences, or by memory that one of them writes.
+/// Nodes that are tied together are of one part of the graph.
 class Parts {
  public:
-  Parts(const Program& program, const Uses& uses) : tied_to_(program.size()) {
+  explicit Parts(size_t nodes) : tied_to_(nodes) {
     std::iota(tied_to_.begin(), tied_to_.end(), size_t{0});
-    std::unordered_map<const core::Storage*, size_t> first_users;
-    for (size_t i = 0; i < program.size(); ++i) {
-      fenced_ = fenced_ || program[i].command.fence_before;
-      for (const Argument& argument : program[i].command.arguments) {
-        if (!argument.view()) continue;
-        const core::Storage* const storage = argument.view().buffer().storage().get();
-        if (uses.at(storage).writes == 0) continue;
-        tied_to_[of(i)] = of(first_users.try_emplace(storage, i).first->second);
-      }
-    }
   }
+  void tie(size_t node, size_t other) { tied_to_[of(node)] = of(other); }
 
   /// The part that a node belongs to.
   [[nodiscard]] size_t of(size_t node) {
-    if (fenced_) return 0;
     while (tied_to_[node] != node) node = tied_to_[node] = tied_to_[tied_to_[node]];
     return node;
   }
 
  private:
   std::vector<size_t> tied_to_;
-  bool fenced_ = false;
 };
 
+/// Fences tie nodes together, and memory that one of them writes.
 Slots find_slots(const Program& program) {
   const Uses uses = find_uses(program);
-  Parts parts(program, uses);
+  Parts parts(program.size());
   Slots slots;
+  bool fenced = false;
   for (size_t i = 0; i < program.size(); ++i) {
     const Node& node = program[i];
+    fenced = fenced || node.command.fence_before;
     for (const Argument& argument : node.command.arguments) {
       if (!argument.view()) continue;
       const core::Storage* const storage = argument.view().buffer().storage().get();
-      if (!uses.at(storage).intermediate()) continue;
-      const auto [slot, fresh] = slots.try_emplace(storage);
-      if (fresh) {
-        slot->second.part = parts.of(i);
-        slot->second.first = node.stage;
-        slot->second.order = slots.size();
-        slot->second.bytes = (storage->size_bytes() + kAlignment - 1) / kAlignment * kAlignment;
+      const Use& use = uses.at(storage);
+      if (use.writes > 0) parts.tie(i, use.first_user);
+      if (!use.intermediate()) continue;
+      Slot& slot = slots[storage];
+      if (slot.bytes == 0) {
+        slot.order = slots.size();
+        slot.first = node.stage;
+        slot.bytes = (storage->size_bytes() + kAlignment - 1) / kAlignment * kAlignment;
       }
-      slot->second.last = node.stage;
+      slot.last = node.stage;
     }
+  }
+  for (auto& [storage, slot] : slots) {
+    slot.part = fenced ? 0 : parts.of(uses.at(storage).first_user);
   }
   return slots;
 }

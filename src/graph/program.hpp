@@ -30,6 +30,7 @@ using Program = std::vector<Node>;
 
 /// What the graph does with one storage.
 struct Use {
+  size_t first_user = 0;          // a node
   int64_t reads = 0, writes = 0;  // arguments, over all nodes
   int64_t held = 0;               // references that the nodes hold
   int64_t outside = 0;            // references that others hold

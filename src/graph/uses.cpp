@@ -51,13 +51,14 @@ Access Node::access(size_t position) const {
 Uses find_uses(const Program& program) {
   Uses uses;
   std::unordered_map<const core::Storage*, Written> written;
-  for (const Node& node : program) {
+  for (size_t user = 0; user < program.size(); ++user) {
+    const Node& node = program[user];
     const core::Command& command = node.command;
     for (size_t i = 0; i < command.arguments.size(); ++i) {
       const View& view = command.arguments[i].view();
       if (!view) continue;
       const auto& storage = view.buffer().storage();
-      Use& use = uses[storage.get()];
+      Use& use = uses.try_emplace(storage.get(), Use{.first_user = user}).first->second;
       ++use.held;
       use.outside = storage.use_count() - use.held + (storage->foreign() ? 1 : 0);
       if (node.access(i) != Access::write) {

@@ -75,6 +75,37 @@ TEST_P(ReplayThreadsTest, chains_go_on_while_others_are_at_their_beginning) {
   }
 }
 
+// In one another's memory, the chain that does not wait would come to wait for the one that does.
+TEST_P(ReplayThreadsTest, intermediates_do_not_tie_chains_together) {
+  std::atomic<bool> ended = false;
+  const auto floats = [&] { return View(must(device.empty(DType::f32, {64}))); };
+  const auto norms = [&](Encoder& encoder, View from, const View& y, int count) -> Result<void> {
+    for (int i = 1; i <= count; ++i) {
+      const View to = i < count ? floats() : y;
+      NORITE_TRY(ops::rms_norm(encoder, {.x = from, .y = to}));
+      from = to;
+    }
+    return {};
+  };
+  const View a = floats(), b = floats(), c = floats(), d = floats(), e = floats(), f = floats(),
+             g = floats();
+  auto [graph, report] = optimised(device, [&](Encoder& encoder) -> Result<void> {
+    NORITE_TRY(step(encoder, a, b, [&]() -> Result<void> {
+      if (comes_true([&] { return ended.load(); })) return {};
+      return fail(Code::internal, "the other chain does not end");
+    }));
+    NORITE_TRY(norms(encoder, b, c, 3));
+    NORITE_TRY(step(encoder, d, e, nothing));
+    NORITE_TRY(norms(encoder, e, f, 12));
+    return step(encoder, f, g, [&]() -> Result<void> {
+      ended = true;
+      return {};
+    });
+  });
+  EXPECT_GT(report.arena_bytes, 0);
+  must(graph.replay());
+}
+
 TEST_P(ReplayThreadsTest, joins_wait_for_the_longest_chain) {
   std::atomic<int> done = 0;
   const View in = ints(), wide = ints(8), out = ints();
