@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The elementwise functions on f32 of every sign and exponent, in units of the last place of the
-// float64 result, on every SIMD level and as kernel text.
+// The elementwise functions on f32 of every sign and exponent and on all values of 16 bits, in
+// units of the last place of the float64 result, on every SIMD level and as kernel text.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -103,27 +103,53 @@ const std::vector<Function>& functions() {
   return all;
 }
 
-/// Distance of f32 at that size.
-double unit(double size) {
-  int exponent = 0;
-  std::frexp(size, &exponent);
-  return std::ldexp(1, std::max(exponent - 24, -149));
-}
+/// Where 16 bits round, a result is off by half a unit, and by what its arithmetic was off: 2^-20
+/// in f16, 2^-17 in bf16, which is 2^-9 of their units at most.
+constexpr double kRoundedUnits = 0.5 + 0x1p-9;
+
+struct Inputs {
+  DType dtype;
+  int digits;    // of a mantissa
+  int smallest;  // exponent of the smallest subnormal
+  std::vector<float> values;
+
+  [[nodiscard]] double units_allowed(const Function& function) const {
+    return dtype == DType::f32 ? function.units : kRoundedUnits;
+  }
+  /// Distance of the dtype's values at that size.
+  [[nodiscard]] double unit(double size) const {
+    int exponent = 0;
+    std::frexp(size, &exponent);
+    return std::ldexp(1, std::max(exponent - digits, smallest));
+  }
+};
 
 /// Every `step`-th bit pattern.
-std::vector<float> floats(uint64_t step) {
-  std::vector<float> values;
+Inputs floats(uint64_t step) {
+  Inputs inputs{DType::f32, 24, -149, {}};
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += step) {
-    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+    inputs.values.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  }
+  return inputs;
+}
+
+/// Every bit pattern of Float16 or BFloat16.
+template <class T>
+std::vector<float> every_value() {
+  std::vector<float> values;
+  for (uint32_t bits = 0; bits < 1u << 16; ++bits) {
+    values.push_back(to_float(T{static_cast<uint16_t>(bits)}));
   }
   return values;
 }
 
-void check(const Device& device, const std::vector<float>& x) {
+void check(const Device& device, const Inputs& inputs) {
+  SCOPED_TRACE(name(inputs.dtype));
+  const std::vector<float>& x = inputs.values;
   const Shape shape = {static_cast<int64_t>(x.size())};
-  const Buffer in = test::upload(device, DType::f32, shape, x);
-  const Buffer ones = test::upload(device, DType::f32, shape, std::vector<float>(x.size(), 1.0f));
-  const Buffer out = must(device.empty(DType::f32, shape));
+  const Buffer in = test::upload(device, inputs.dtype, shape, x);
+  const Buffer ones = test::upload(device, inputs.dtype, shape, std::vector<float>(x.size(), 1.0f));
+  const Buffer out = must(device.empty(inputs.dtype, shape));
   for (const Function& function : functions()) {
     SCOPED_TRACE(function.name);
     test::run(device, [&](Encoder& e) { return function.encode(e, in, ones, out); });
@@ -136,14 +162,18 @@ void check(const Device& device, const std::vector<float>& x) {
         continue;
       }
       const Truth truth = function.at(x[i]);
-      const auto rounded = static_cast<float>(truth.value);
-      if (got[i] == rounded) continue;
+      if (got[i] == static_cast<float>(truth.value)) continue;
       ASSERT_TRUE(std::isfinite(got[i])) << x[i] << " gives " << got[i];
-      const double units = std::abs(got[i] - truth.value) / unit(truth.magnitude);
+      const double units = std::abs(got[i] - truth.value) / inputs.unit(truth.magnitude);
       if (units > worst) worst = units, where = x[i];
     }
-    EXPECT_LE(worst, function.units) << "at " << where;
+    EXPECT_LE(worst, inputs.units_allowed(function)) << "at " << where;
   }
+}
+
+void check_16_bits(const Device& device) {
+  check(device, {DType::f16, 11, -24, every_value<Float16>()});
+  check(device, {DType::bf16, 8, -133, every_value<BFloat16>()});
 }
 
 class ElementwiseAccuracy : public testing::TestWithParam<std::string> {};
@@ -152,11 +182,19 @@ TEST_P(ElementwiseAccuracy, IsAFewUnitsOfTheLastPlace) {
   check(must(Device::open("cpu", {.cpu_target = GetParam()})), floats(16381));
 }
 
+TEST_P(ElementwiseAccuracy, IsARoundingIn16Bits) {
+  check_16_bits(must(Device::open("cpu", {.cpu_target = GetParam()})));
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryLevel, ElementwiseAccuracy, testing::ValuesIn(Device::cpu_targets()),
                          [](const auto& one) { return one.param; });
 
 TEST(ElementwiseText, IsAFewUnitsOfTheLastPlace) {
   check(must(Device::open("cpu", {.builtins = BuiltinForm::text})), floats(65521));
+}
+
+TEST(ElementwiseText, IsARoundingIn16Bits) {
+  check_16_bits(must(Device::open("cpu", {.builtins = BuiltinForm::text})));
 }
 
 }  // namespace

@@ -103,6 +103,7 @@ struct Stage {
 /// One function over whole blocks. Memory that is needed behind it arrives meanwhile.
 template <class F, class E>
 void run_function(const Stage& stage, const TileData& data, int64_t count) {
+  using Precision = decltype(precision_for(E()));
   const VF c = hn::Set(DF(), stage.scalar);
   const Target& out0 = data.results[stage.result];
   const Target& out1 = data.second_output;
@@ -117,8 +118,8 @@ void run_function(const Stage& stage, const TileData& data, int64_t count) {
       data.values[stage.in[k]].load<E>(i, x);
       a[k] = x[0].a, b[k] = x[0].b;
     }
-    F::apply(c, a, y_a);
-    F::apply(c, b, y_b);
+    F::template apply<Precision>(c, a, y_a);
+    F::template apply<Precision>(c, b, y_b);
     out0.store<E, 1>({{y_a[0], y_b[0]}}, i);
     constexpr int kLast = F::kOutputs - 1;
     if (kLast > 0 && out1.first != nullptr) out1.store<E, 1>({{y_a[kLast], y_b[kLast]}}, i);
