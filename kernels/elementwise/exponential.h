@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Exponentials of elementwise functions, in f32 and in steps that every backend has: no library
-// function, so that all of them round alike. src/backends/cpu/elementwise/exponential-inl.h has the
-// same steps for vectors.
+// function, so that all of them round alike. src/backends/cpu/elementwise/exponential-inl.h has
+// vectors of them, and shorter ones for 16 bits.
 #pragma once
 
 #include <metal_stdlib>

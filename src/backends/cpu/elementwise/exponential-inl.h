@@ -4,8 +4,9 @@
 // A precision P has
 //   kLogE             logarithm of e to the base whose powers it gives
 //   kRaisesTails      whether products with a small power stay raised until they are whole
-//   power(z)          base^z for -130 <= z * ln(base) <= 0; of a NaN any number
-//   expm1(r)          base^r - 1 for the remainder of reduced(z)
+//   reduced(z, y)     base^(z * y) as a power of 2 and of a remainder
+//   expm1(r)          base^r - 1 of that remainder
+//   power(z, y)       base^(z * y) for -130 <= z * y * ln(base) <= 0; of a NaN any number
 //   quotient(n, d)    n / d, d and 1 / d normal
 //   over(x, c)        x / c for a c > 0 that is the same for all x
 //
@@ -47,7 +48,7 @@ struct Power {
   VF tail, plain;
 };
 
-/// base^z = 2^k * base^r
+/// base^(z * y) = 2^k * base^r
 struct Reduced {
   VU k;  // and what was added to it, in the low 9 bits
   VF r;
@@ -66,12 +67,13 @@ struct ForF32 {
   static constexpr bool kRaisesTails = true;  // a subnormal result is rounded once, as a whole
 
   template <uint32_t kMore>
-  static HWY_INLINE Reduced reduced(VF z) {
+  static HWY_INLINE Reduced reduced(VF z, VF y) {
+    const VF product = hn::Mul(z, y);
     const VF rounder = constant(kRounder<kMore>);
-    const VF shifted = hn::MulAdd(z, constant(0x1.715476p+0f), rounder);
+    const VF shifted = hn::MulAdd(product, constant(0x1.715476p+0f), rounder);
     const VF k = hn::Sub(shifted, rounder);
     // ln 2 in two parts, the first so short that its products are exact.
-    const VF head = hn::MulAdd(k, constant(-0x1.63p-1f), z);
+    const VF head = hn::MulAdd(k, constant(-0x1.63p-1f), product);
     return {hn::BitCast(DU(), shifted), hn::MulAdd(k, constant(0x1.bd0106p-13f), head)};
   }
   /// r + r^2 * p(r) for |r| <= ln(2) / 2, within 2^-26 of e^r.
@@ -80,31 +82,32 @@ struct ForF32 {
         polynomial(r, {0x1.6d113cp-10f, 0x1.120ba2p-7f, 0x1.55551ap-5f, 0x1.5554dcp-3f, 0.5f});
     return hn::MulAdd(hn::Mul(r, r), p, r);
   }
-  static HWY_INLINE Power power(VF z) { return power(reduced<kRaise>(z)); }
+  static HWY_INLINE Power power(VF z, VF y) { return power(reduced<kRaise>(z, y)); }
   /// kRaise was added to k. That goes to the exponent of a number near 1.
-  static HWY_INLINE Power power(Reduced z) {
-    const VU near_one = hn::BitCast(DU(), hn::Add(expm1(z.r), constant(1.0f)));
-    const VF raised = hn::BitCast(DF(), hn::Add(near_one, hn::ShiftLeft<23>(z.k)));
+  static HWY_INLINE Power power(Reduced e) {
+    const VU near_one = hn::BitCast(DU(), hn::Add(expm1(e.r), constant(1.0f)));
+    const VF raised = hn::BitCast(DF(), hn::Add(near_one, hn::ShiftLeft<23>(e.k)));
     return {raised, brought_down(raised)};
   }
   static HWY_INLINE VF quotient(VF n, VF d) { return hn::Div(n, d); }
   static HWY_INLINE VF over(VF x, VF c) { return hn::Div(x, c); }
 };
 
-/// For f16, whose rounding is 2^-11: what is rounded is right within 2^-20.
+/// For f16, whose rounding is 2^-11: what is rounded is right within 2^-20, without fused
+/// multiply-add within 2^-19.
 struct ForF16 {
-  static constexpr float kLogE = 0x1.715476p+0f;  // base 2: a remainder without a multiplication
-  static constexpr bool kRaisesTails = false;     // f32's subnormals are exact enough
+  static constexpr float kLogE = 0x1.715476p+0f;  // base 2: the remainder is that of a rounding
+  static constexpr bool kRaisesTails = false;     // subnormals of f32 are exact enough
 
   template <uint32_t kMore>
-  static HWY_INLINE Reduced reduced(VF z) {
+  static HWY_INLINE Reduced reduced(VF z, VF y) {
     const VF rounder = constant(kRounder<kMore>);
-    const VF shifted = hn::Add(z, rounder);
-    return {hn::BitCast(DU(), shifted), hn::Sub(z, hn::Sub(shifted, rounder))};
+    const VF shifted = hn::MulAdd(z, y, rounder);
+    return {hn::BitCast(DU(), shifted), hn::MulSub(z, y, hn::Sub(shifted, rounder))};
   }
   static HWY_INLINE VF expm1(VF r) { return hn::Mul(r, chord(r, 1)); }
-  static HWY_INLINE Power power(VF z) {
-    const Reduced e = reduced<127 + kRaise>(z);
+  static HWY_INLINE Power power(VF z, VF y) {
+    const Reduced e = reduced<127 + kRaise>(z, y);
     return scaled(hn::MulAdd(e.r, chord(e.r, kDown), constant(kDown)), e);
   }
 
@@ -130,8 +133,8 @@ struct ForF16 {
 
  protected:
   /// Of 2^-64 * 2^r and a k to which 127 + 64 were added. The product may be subnormal.
-  static HWY_INLINE Power scaled(VF down, Reduced z) {
-    const VF t = hn::Mul(down, z.power_of_two());
+  static HWY_INLINE Power scaled(VF down, Reduced e) {
+    const VF t = hn::Mul(down, e.power_of_two());
     return {t, t};
   }
 
@@ -143,12 +146,12 @@ struct ForF16 {
   }
 };
 
-/// For bf16, whose rounding is 2^-8: within 2^-17. Its subnormals begin where f32's do but end
-/// 2^16 times earlier.
+/// For bf16, whose rounding is 2^-8: within 2^-17, or 2^-16. Its exponents are those of f32, whose
+/// subnormals go on for 16 bits after its own end.
 struct ForBF16 : ForF16 {
   /// 2^r within 2^-18.5.
-  static HWY_INLINE Power power(VF z) {
-    const Reduced e = reduced<127 + kRaise>(z);
+  static HWY_INLINE Power power(VF z, VF y) {
+    const Reduced e = reduced<127 + kRaise>(z, y);
     return scaled(
         polynomial(e.r, {kDown * 0x1.3997e0p-7f, kDown * 0x1.ca1442p-5f, kDown * 0x1.ec06dap-3f,
                          kDown * 0x1.62e0dcp-1f, kDown * 0x1.ffffe8p-1f}),
@@ -160,10 +163,10 @@ ForF32 precision_for(F32);
 ForF16 precision_for(F16);
 ForBF16 precision_for(BF16);
 
-/// base^z - 1 for -80 <= z * ln(base) <= 0, without cancellation; a NaN stays one.
+/// base^(z * y) - 1 for -80 <= z * y * ln(base) <= 0, without cancellation; a NaN stays one.
 template <class P>
-HWY_INLINE VF exp_minus_one(VF z) {
-  const Reduced e = P::template reduced<127>(z);
+HWY_INLINE VF exp_minus_one(VF z, VF y) {
+  const Reduced e = P::template reduced<127>(z, y);
   const VF power = e.power_of_two();
   return hn::MulAdd(power, P::expm1(e.r), hn::Sub(power, constant(1.0f)));
 }

@@ -66,11 +66,11 @@ HWY_INLINE VF brought_down_tail(VF x, VF v) {
   return P::kRaisesTails ? if_negative(x, brought_down(v), v) : v;
 }
 
-/// x * sigmoid(v(x)) for an odd v, from z = -|x|, the exponent v(z) * log(e) and z * v'(z).
+/// x * sigmoid(v(x)) for an odd v, from z = -|x|, v(z) / z * log(e) and z * v'(z).
 template <class P>
-HWY_INLINE Point gated(VF x, VF z, VF exponent, VF zv_slope) {
+HWY_INLINE Point gated(VF x, VF z, VF v_by_z, VF zv_slope) {
   const VF one = constant(1.0f);
-  const Power t = P::power(exponent);
+  const Power t = P::power(z, v_by_z);
   const VF share = P::quotient(one, hn::Add(t.plain, one));
   const VF bend = if_negative(x, one, hn::Neg(t.plain));
   const VF slope = hn::Mul(hn::Mul(if_negative(x, t.tail, one), share),
@@ -83,7 +83,7 @@ struct Silu {
   template <class P>
   static HWY_INLINE Point at(VF x) {
     const VF z = minus_size(x, 128.0f);
-    return gated<P>(x, z, hn::Mul(z, constant(P::kLogE)), z);
+    return gated<P>(x, z, constant(P::kLogE), z);
   }
 };
 
@@ -93,9 +93,9 @@ struct GeluTanh {
     constexpr float kLinear = 0x1.988454p+0f, kCubic = 0x1.2444f2p-4f;
     const VF z = minus_size(x, 11.5f);
     const VF square = hn::Mul(z, z);
-    const VF v = polynomial(square, {kCubic * P::kLogE, kLinear * P::kLogE});
+    const VF v_by_z = polynomial(square, {kCubic * P::kLogE, kLinear * P::kLogE});
     const VF slope = polynomial(square, {3.0f * kCubic, kLinear});
-    return gated<P>(x, z, hn::Mul(z, v), hn::Mul(z, slope));
+    return gated<P>(x, z, v_by_z, hn::Mul(z, slope));
   }
 };
 
@@ -119,14 +119,14 @@ struct Gelu {
   static HWY_INLINE Power density(VF a, ForF32) {
     const VF upper = hn::BitCast(DF(), hn::And(hn::BitCast(DU(), a), hn::Set(DU(), 0xFFFFF000u)));
     const VF minus_half = constant(-0.5f);
-    Reduced e = ForF32::reduced<kRaise>(hn::Mul(minus_half, hn::Mul(upper, upper)));
+    Reduced e = ForF32::reduced<kRaise>(hn::Mul(upper, upper), minus_half);
     e.r = hn::MulAdd(hn::Mul(minus_half, hn::Sub(a, upper)), hn::Add(a, upper), e.r);
     return ForF32::power(e);
   }
-  /// The square of 11 bits is exact.
+  /// The square of 11 bits is exact; that of what a chain has computed need not be.
   template <class P>
   static HWY_INLINE Power density(VF a, P) {
-    return P::power(hn::Mul(hn::Mul(a, a), constant(-0.5f * P::kLogE)));
+    return P::power(hn::Mul(a, a), constant(-0.5f * P::kLogE));
   }
 
   /// (1 - Phi(a)) * e^(a^2 / 2) for 0 <= a <= 15, within 2^-26.
@@ -150,7 +150,7 @@ struct Softcap : Arity<1, 1> {
   template <class P>
   static NORITE_IN_LOOPS void apply(VF cap, const VF* in, VF* out) {
     const VF z = minus_size(P::over(in[0], cap), 20.0f);
-    const VF e = exp_minus_one<P>(hn::Mul(z, constant(2.0f * P::kLogE)));
+    const VF e = exp_minus_one<P>(z, constant(2.0f * P::kLogE));
     const VF tanh = P::quotient(e, hn::Add(e, constant(2.0f)));
     const VF capped = hn::CopySign(hn::Mul(cap, tanh), in[0]);
     out[0] = hn::IfThenElse(hn::Gt(z, constant(-0x1p-12f)), in[0], capped);
@@ -161,7 +161,7 @@ struct SoftcapBackward : Arity<2, 1> {
   template <class P>
   static NORITE_IN_LOOPS void apply(VF cap, const VF* in, VF* out) {
     const VF z = minus_size(P::over(in[1], cap), 64.0f);
-    const Power t = P::power(hn::Mul(z, constant(2.0f * P::kLogE)));
+    const Power t = P::power(z, constant(2.0f * P::kLogE));
     const VF share = P::quotient(constant(2.0f), hn::Add(t.plain, constant(1.0f)));
     const VF product = hn::Mul(t.tail, hn::Mul(share, share));
     const VF slope = P::kRaisesTails ? brought_down(product) : product;
