@@ -81,7 +81,7 @@ HWY_INLINE Point gated(VF x, VF z, VF v_by_z, VF zv_slope) {
 
 struct Silu {
   template <class P>
-  static HWY_INLINE Point at(VF x) {
+  static NORITE_IN_LOOPS Point at(VF x) {
     const VF z = minus_size(x, 128.0f);
     return gated<P>(x, z, constant(P::kLogE), z);
   }
@@ -89,7 +89,7 @@ struct Silu {
 
 struct GeluTanh {
   template <class P>
-  static HWY_INLINE Point at(VF x) {
+  static NORITE_IN_LOOPS Point at(VF x) {
     constexpr float kLinear = 0x1.988454p+0f, kCubic = 0x1.2444f2p-4f;
     const VF z = minus_size(x, 11.5f);
     const VF square = hn::Mul(z, z);
@@ -101,7 +101,7 @@ struct GeluTanh {
 
 struct Gelu {
   template <class P>
-  static HWY_INLINE Point at(VF x) {
+  static NORITE_IN_LOOPS Point at(VF x) {
     const VF z = minus_size(x, 15.0f);
     const VF a = hn::Neg(z);
     const Power t = density(a, P());
