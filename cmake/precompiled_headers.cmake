@@ -1,4 +1,4 @@
-# A build without it finds files that forget an include.
+# A build without it finds files that forget an include: release has it for tests alone, dev not at all.
 option(NORITE_PRECOMPILE_HEADERS "Precompile the headers that most files include" OFF)
 
 # norite_precompile(target [headers...]): reads what most files include once for the target, if that

@@ -138,7 +138,9 @@ Result<GraphReport> Graph::optimise(const GraphOptions& options) {
   } else {
     place_barriers(program);
   }
-  if (options.plan_memory) graph::plan_memory(impl_->device, program, report);
+  if (options.plan_memory) {
+    graph::plan_memory(impl_->device, program, options.reorder, report);
+  }
   for (graph::Node& node : program) commands.push_back(std::move(node.command));
   report.operations_after = static_cast<int64_t>(commands.size());
   report.barriers_after = count_barriers(commands);

@@ -88,15 +88,16 @@ class Parts {
   std::vector<size_t> tied_to_;
 };
 
-/// Fences tie nodes together, and memory that one of them writes.
-Slots find_slots(const Program& program) {
+/// Fences tie nodes together, and memory that one of them writes. All are one part where none runs
+/// at a pace of its own.
+Slots find_slots(const Program& program, bool reordered) {
   const Uses uses = find_uses(program);
   Parts parts(program.size());
   Slots slots;
-  bool fenced = false;
+  bool one_part = !reordered;
   for (size_t i = 0; i < program.size(); ++i) {
     const Node& node = program[i];
-    fenced = fenced || node.command.fence_before;
+    one_part = one_part || node.command.fence_before;
     for (const Argument& argument : node.command.arguments) {
       if (!argument.view()) continue;
       const core::Storage* const storage = argument.view().buffer().storage().get();
@@ -113,7 +114,7 @@ Slots find_slots(const Program& program) {
     }
   }
   for (auto& [storage, slot] : slots) {
-    slot.part = fenced ? 0 : parts.of(uses.at(storage).first_user);
+    slot.part = one_part ? 0 : parts.of(uses.at(storage).first_user);
   }
   return slots;
 }
@@ -154,8 +155,8 @@ int64_t place(Slots& slots) {
 
 }  // namespace
 
-void plan_memory(const Device& device, Program& program, GraphReport& report) {
-  Slots slots = find_slots(program);
+void plan_memory(const Device& device, Program& program, bool reordered, GraphReport& report) {
+  Slots slots = find_slots(program, reordered);
   int64_t separate = 0;
   for (const auto& [storage, slot] : slots) separate += slot.bytes;
   const int64_t together = place(slots);

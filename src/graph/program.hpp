@@ -52,7 +52,8 @@ void remove_unread(Program& program, GraphReport& report);
 void fuse(const Device& device, Program& program, GraphReport& report);
 /// Orders nodes by stages: each stage waits for the one before, its nodes for nothing else.
 void schedule(Program& program, GraphReport& report);
-/// Moves the intermediates of scheduled nodes into one allocation.
-void plan_memory(const Device& device, Program& program, GraphReport& report);
+/// Moves the intermediates of nodes, whose stages are known, into one allocation. Reordered nodes
+/// may run ahead of their stage.
+void plan_memory(const Device& device, Program& program, bool reordered, GraphReport& report);
 
 }  // namespace norite::graph

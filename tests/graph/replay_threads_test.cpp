@@ -204,25 +204,6 @@ TEST_P(ReplayThreadsTest, of_several_failures_the_first_in_the_graph_is_told) {
   for (int i = 0; i < 50; ++i) expect_error(graph.replay(), Code::out_of_memory, {"chain 3"});
 }
 
-TEST_P(ReplayThreadsTest, a_rebound_graph_waits_for_its_new_memory) {
-  const View a = ints(), b = ints(), c = ints(), other = ints();
-  std::atomic<bool> written = false;
-  auto [graph, report] = optimised(device, [&](Encoder& encoder) -> Result<void> {
-    NORITE_TRY(step(encoder, a, b, [&]() -> Result<void> {
-      std::this_thread::yield();
-      written = true;
-      return {};
-    }));
-    return step(encoder, b, c, [&]() -> Result<void> {
-      if (written.exchange(false)) return {};
-      return fail(Code::internal, "too early");
-    });
-  });
-  must(graph.replay());
-  must(graph.rebind(b, other));
-  for (int i = 0; i < 20; ++i) must(graph.replay());
-}
-
 // --- Whatever the graph -----------------------------------------------------------------------
 
 struct Range {

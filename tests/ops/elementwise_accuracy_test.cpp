@@ -186,6 +186,31 @@ TEST_P(ElementwiseAccuracy, IsARoundingIn16Bits) {
   check_16_bits(must(Device::open("cpu", {.cpu_target = GetParam()})));
 }
 
+/// e^x is subnormal in f32, and may not be rounded to that before a large factor makes it normal.
+TEST_P(ElementwiseAccuracy, OfTailsStaysUnderALargeFactor) {
+  const Device device = must(Device::open("cpu", {.cpu_target = GetParam()}));
+  constexpr float kFactor = 0x1p100f;
+  std::vector<float> x;
+  for (float value = -100; value < -87; value += 0.5f) x.push_back(value);
+  const Shape shape = {static_cast<int64_t>(x.size())};
+  const Buffer in = test::upload(device, DType::bf16, shape, x);
+  const Buffer large =
+      test::upload(device, DType::bf16, shape, std::vector<float>(x.size(), kFactor));
+  const Buffer y = must(device.empty(DType::bf16, shape)),
+               dx = must(device.empty(DType::bf16, shape));
+  test::run(device, [&](Encoder& e) -> Result<void> {
+    NORITE_TRY(ops::silu_mul(e, {.a = in, .b = large, .y = y}));
+    return ops::silu_backward(e, {.dy = large, .x = in, .dx = dx});
+  });
+  const std::vector<float> products = test::download(y), gradients = test::download(dx);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double product = x[i] * sigmoid(x[i]) * kFactor;
+    const double gradient = silu_slope(x[i]).value * kFactor;
+    EXPECT_NEAR(products[i] / product, 1, 0x1.2p-8) << x[i];
+    EXPECT_NEAR(gradients[i] / gradient, 1, 0x1.2p-8) << x[i];
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryLevel, ElementwiseAccuracy, testing::ValuesIn(Device::cpu_targets()),
                          [](const auto& one) { return one.param; });
 

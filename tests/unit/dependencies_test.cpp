@@ -98,16 +98,38 @@ TEST_F(DependenciesTest, very_many_readers_and_writers_take_linear_memory) {
   for (const DependencyNode& node : nodes) waits += node.waits_for.size();
   EXPECT_LT(waits, size_t{40} * 2 * kCount);
   EXPECT_LT(nodes.size(), size_t{3} * kCount);
-  // Whatever was taken together, the last writer comes after the reader of its bytes.
-  std::vector<bool> before(nodes.size(), false);
-  before.back() = true;
-  for (size_t i = nodes.size(); i-- > 0;) {
-    if (!before[i]) continue;
-    for (const size_t earlier : nodes[i].waits_for) before[earlier] = true;
+}
+
+/// What has ended when a node begins.
+std::vector<bool> ended_before(const std::vector<DependencyNode>& nodes, size_t node) {
+  std::vector<bool> ended(nodes.size(), false);
+  for (const size_t earlier : nodes[node].waits_for) ended[earlier] = true;
+  for (size_t i = node; i-- > 0;) {
+    if (!ended[i]) continue;
+    for (const size_t earlier : nodes[i].waits_for) ended[earlier] = true;
   }
-  const auto reader = std::ranges::find(nodes, std::optional<size_t>(kCount - 1),
-                                        [](const DependencyNode& node) { return node.command; });
-  EXPECT_TRUE(before[static_cast<size_t>(reader - nodes.begin())]);
+  return ended;
+}
+
+// So many at a time are taken together; fences lie in between.
+TEST_F(DependenciesTest, each_of_many_writers_waits_for_the_reader_of_its_bytes) {
+  constexpr size_t kCount = 300;
+  const View wide = floats(kCount), other = floats(kCount);
+  for (const bool write : {false, true}) {
+    for (int64_t i = 0; i < int64_t{kCount}; ++i) {
+      if (i % 128 == 100) must(encoder_.fence());
+      const View here = must(wide.slice(0, i, i + 1)), there = must(other.slice(0, i, i + 1));
+      write ? copy(here, there) : copy(there, here);
+    }
+  }
+  const auto nodes = find();
+  std::vector<size_t> place(2 * kCount);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].command) place[*nodes[i].command] = i;
+  }
+  for (size_t i = 0; i < kCount; ++i) {
+    EXPECT_TRUE(ended_before(nodes, place[kCount + i])[place[i]]) << i;
+  }
 }
 
 }  // namespace

@@ -107,6 +107,16 @@ TEST_F(TaskGraphTest, small_chains_are_not_held_up_by_large_ones) {
   EXPECT_EQ(tasks(), 4u);
 }
 
+TEST_F(TaskGraphTest, small_chains_do_not_tie_large_ones_together) {
+  for (int part = 0; part < 2; ++part) {
+    const View large = chain(floats(kMany), 2);
+    const View some = must(large.slice(0, 0, kFew));
+    chain(some, 1);
+    chain(some, 1);
+  }
+  EXPECT_EQ(tasks(), 3u);  // the first, and each part by itself
+}
+
 TEST_F(TaskGraphTest, kernels_of_the_users_are_worth_a_task) {
   const Pipeline kernel = test::idle_kernel(device_, "of_the_users", {{"y", Access::write}});
   for (int i = 0; i < 2; ++i) {

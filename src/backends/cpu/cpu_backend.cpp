@@ -13,6 +13,7 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <optional>
 
 #include "backends/cpu/executor.hpp"
@@ -164,12 +165,14 @@ class CpuBackend final : public core::Backend {
   }
 
  private:
-  // The tasks of a list; nullptr where it runs in its own order.
+  // The tasks of a list; nullptr where it runs in its own order, for want of memory if need be.
+  // What is rebound waits for no more than before, so that they stay.
   [[nodiscard]] TaskGraph* prepare(const core::CommandList& list, core::ReplayState& state) const {
     if (!list.reordered || executor_.threads() == 1) return nullptr;
-    if (state.changed) {
-      state.prepared = std::make_shared<TaskGraph>(list.commands);
-      state.changed = false;
+    try {
+      if (!state.prepared) state.prepared = std::make_shared<TaskGraph>(list.commands);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
     }
     return static_cast<TaskGraph*>(state.prepared.get());
   }

@@ -85,31 +85,24 @@ Chains join_chains(Chains chains) {
   return joined;
 }
 
-void follow(size_t earlier, Chain& chain) {
-  const auto place = std::ranges::lower_bound(chain.waits_for, earlier);
-  if (place != chain.waits_for.end() && *place == earlier) return;
-  chain.waits_for.insert(place, earlier);
-}
-
-/// Has chains of few bytes follow each other, up to as many of each stage as are worth a task.
+/// Has chains of few bytes that wait for the same follow each other, up to as many as are worth a
+/// task.
 void gather_small(std::span<const core::Command> commands, Chains& chains) {
   constexpr int64_t kFewBytes = int64_t{128} << 10;
-  std::vector<size_t> stages(commands.size());
-  for (size_t i = 1; i < commands.size(); ++i) {
-    stages[i] = stages[i - 1] + (commands[i].barrier_before ? 1 : 0);
-  }
-  size_t last = 0, stage = 0;
+  size_t last = 0;
+  std::vector<size_t> awaited;  // by those that were gathered
   int64_t gathered = 0;
   for (size_t i = 1; i < chains.size(); ++i) {
     int64_t bytes = 0;
     for (const size_t command : chains[i].commands) bytes += work_bytes(commands[command]);
     if (chains[i].commands.empty() || bytes >= kFewBytes) continue;
-    const size_t its_stage = stages[chains[i].commands[0]];
-    const bool enough = its_stage == stage && gathered >= kFewBytes;
-    if (its_stage != stage || enough) gathered = 0;
-    if (last > 0 && !enough) follow(last, chains[i]);
+    if (last > 0 && gathered < kFewBytes && chains[i].waits_for == awaited) {
+      chains[i].waits_for.push_back(last);
+    } else {
+      awaited = chains[i].waits_for;
+      gathered = 0;
+    }
     gathered += bytes;
-    stage = its_stage;
     last = i;
   }
 }

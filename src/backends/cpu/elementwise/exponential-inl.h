@@ -97,7 +97,7 @@ struct ForF32 {
 /// multiply-add within 2^-19.
 struct ForF16 {
   static constexpr float kLogE = 0x1.715476p+0f;  // base 2: the remainder is that of a rounding
-  static constexpr bool kRaisesTails = false;     // subnormals of f32 are exact enough
+  static constexpr bool kRaisesTails = false;     // f16 ends long before f32 does
 
   template <uint32_t kMore>
   static HWY_INLINE Reduced reduced(VF z, VF y) {
@@ -108,7 +108,10 @@ struct ForF16 {
   static HWY_INLINE VF expm1(VF r) { return hn::Mul(r, chord(r, 1)); }
   static HWY_INLINE Power power(VF z, VF y) {
     const Reduced e = reduced<127 + kRaise>(z, y);
-    return scaled(hn::MulAdd(e.r, chord(e.r, kDown), constant(kDown)), e);
+    // 2^-64 * 2^r, so that the product may be subnormal.
+    const VF down = hn::MulAdd(e.r, chord(e.r, kDown), constant(kDown));
+    const VF t = hn::Mul(down, e.power_of_two());
+    return {t, t};
   }
 
   /// The estimate of 1 / d is within 2^-14 with AVX-512, within 1.5 * 2^-12 before it. A step of
@@ -131,13 +134,6 @@ struct ForF16 {
     return hn::Mul(hn::Mul(x, hn::IfThenElse(small, constant(1 / kDown), one)), inverse);
   }
 
- protected:
-  /// Of 2^-64 * 2^r and a k to which 127 + 64 were added. The product may be subnormal.
-  static HWY_INLINE Power scaled(VF down, Reduced e) {
-    const VF t = hn::Mul(down, e.power_of_two());
-    return {t, t};
-  }
-
  private:
   /// (2^r - 1) / r * times for |r| <= 1/2, within 2^-21; then 2^r is right within 2^-22.
   static HWY_INLINE VF chord(VF r, float times) {
@@ -146,16 +142,18 @@ struct ForF16 {
   }
 };
 
-/// For bf16, whose rounding is 2^-8: within 2^-17, or 2^-16. Its exponents are those of f32, whose
-/// subnormals go on for 16 bits after its own end.
+/// For bf16, whose rounding is 2^-8: within 2^-17, or 2^-16. Its exponents are those of f32: a
+/// subnormal power may be a factor of a large number.
 struct ForBF16 : ForF16 {
+  static constexpr bool kRaisesTails = true;
+
   /// 2^r within 2^-18.5.
   static HWY_INLINE Power power(VF z, VF y) {
     const Reduced e = reduced<127 + kRaise>(z, y);
-    return scaled(
-        polynomial(e.r, {kDown * 0x1.3997e0p-7f, kDown * 0x1.ca1442p-5f, kDown * 0x1.ec06dap-3f,
-                         kDown * 0x1.62e0dcp-1f, kDown * 0x1.ffffe8p-1f}),
-        e);
+    const VF near_one = polynomial(
+        e.r, {0x1.3997e0p-7f, 0x1.ca1442p-5f, 0x1.ec06dap-3f, 0x1.62e0dcp-1f, 0x1.ffffe8p-1f});
+    const VF raised = hn::Mul(near_one, e.power_of_two());
+    return {raised, brought_down(raised)};
   }
 };
 

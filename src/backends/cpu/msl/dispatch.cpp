@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
 
@@ -142,7 +143,11 @@ class Groups {
       stop({.no_memory = true});
       return;
     }
-    for (int64_t group = begin; group < end && !cancellation_.requested(); ++group) {
+    for (int64_t group = begin; group < end; ++group) {
+      if (cancellation_.requested()) {
+        left_out_ = true;
+        return;
+      }
       const Uint3 place = position(group);
       const auto outcome = runner.run(place);
       if (outcome != GroupRunner::Outcome::finished) {
@@ -153,7 +158,7 @@ class Groups {
 
   [[nodiscard]] Result<void> result() const {
     if (!stop_) {
-      if (!cancellation_.requested()) return check_threadgroup_memory(launch_, work_);
+      if (!left_out_) return check_threadgroup_memory(launch_, work_);
       return timed_out("between two groups");  // the limit passed while none was running
     }
     if (stop_->no_memory) {
@@ -215,6 +220,7 @@ class Groups {
   Cancellation& cancellation_;
   std::mutex mutex_;
   std::optional<Stop> stop_;
+  std::atomic<bool> left_out_ = false;  // a group, when the time was over
 };
 
 Result<void> run_checked(Launch launch, GroupWork& work, Groups& groups) {
