@@ -112,11 +112,7 @@ std::string kernel_text(const std::string& body) {
 }
 
 std::shared_ptr<cpu::msl::KernelObject> kernel(const std::string& body, bool checked) {
-  static const TemporaryFolder folder;
-  static const auto cache = [] {
-    const ScopedEnv env("NORITE_CACHE_DIR", folder.path().c_str());
-    return must(core::ObjectCache::open());
-  }();
+  static const auto cache = must(core::ObjectCache::open());
   auto object = cpu::msl::compile(cache, "k", kernel_text(body), checked);
   if (!object) throw std::runtime_error(object.error().message + "\n" + object.error().log);
   return *std::move(object);

@@ -59,7 +59,7 @@ class ThreadsCall final : public NativeCall {
 /// line is k.metal:1.
 std::string kernel_text(const std::string& body);
 
-/// Compiles into a cache that the whole program shares.
+/// Compiles into the cache that tests share.
 std::shared_ptr<cpu::msl::KernelObject> kernel(const std::string& body, bool checked = false);
 
 template <class T>
