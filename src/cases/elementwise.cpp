@@ -55,19 +55,10 @@ class ElementwiseProblem final : public Problem {
       NORITE_TRY_ASSIGN(const Snapshot got, out_[i]->snapshot());
       for (const int64_t row : checked_rows(*out_[i])) {
         comparison.elements(*out_[i], got, row * out_[i]->row_length(), expected(i, row),
-                            allowed());
+                            tolerance(spec_.out_dtype, 1));
       }
     }
     return {};
-  }
-
-  /// Exponentials and what is made of them are computed on CPUs within 2^-8 of a rounding to 16
-  /// bits.
-  [[nodiscard]] double allowed() const {
-    constexpr int64_t kFlopsWithoutThem = 2;
-    const bool shortened = operation_.flops > kFlopsWithoutThem && spec_.out_dtype != DType::f32;
-    return tolerance(spec_.out_dtype, 1) +
-           (shortened ? 0x1p-8 * unit_roundoff(spec_.out_dtype) : 0);
   }
 
   [[nodiscard]] std::vector<Expected> expected(size_t output, int64_t row) const {
