@@ -28,7 +28,7 @@ struct RmsNormParams {
   float eps;
   uint32_t weight_mode;  // NormWeightMode
   uint32_t rounding;     // NormRounding
-  uint32_t pad;
+  float inverse_dim;     // 1 / dim, rounded
 };
 
 /// dx = r * (dy * w - x * s * r^2 / dim) [+ dresidual], s = sum(dy * x * w)

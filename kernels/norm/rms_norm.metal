@@ -55,7 +55,7 @@ void rms_norm(
 #if !HAS_RMS_INV
   device float* rms_inv = nullptr;
 #endif
-  threadgroup float exchange[EXCHANGE_SIZE];
+  threadgroup float exchange[FOLD_EXCHANGE_SIZE];
 
   const long row = long(group) * ROWS_PER_GROUP + index / THREADS_PER_ROW;
   const RowIndex at = row_index(params.rows, row);
@@ -70,13 +70,12 @@ void rms_norm(
   const uint dim = row < row_count(params.rows) ? uint(params.dim) : 0;
   const uint first = index % THREADS_PER_ROW * VECTOR_WIDTH;
   const uint end = LOOPED ? dim : TILE_SIZE;
-  const float inverse_dim = 1.0f / float(params.dim);
 
   Tile<X_TYPE> s, addend, factor;
   Tile<WEIGHT_TYPE> w;
   if (HAS_WEIGHT && !LOOPED) w.load(weight, first, dim);
   if (HAS_SCALE && !LOOPED) factor.load(scale, first, dim);
-  float squares = 0.0f;
+  float squares[PACK_SUMS] = {};
   for (uint tile = first; tile < end; tile += TILE_SIZE) {
     s.load(x, tile, dim);
     if (HAS_RESIDUAL) addend.load(residual, tile, dim);
@@ -90,11 +89,12 @@ void rms_norm(
       }
       // Of s as rounded: the norm of the sum has the bits that it would have on its own.
       const PackFloats values = s.packs[v].floats();
-      squares = add_products(values, values, squares);
+      squares[v % PACK_SUMS] = add_products(values, values, squares[v % PACK_SUMS]);
     }
   }
 
-  const float r = rms_inv_of(row_sum(squares, exchange, index), inverse_dim, params.eps);
+  const float r =
+      rms_inv_of(folded_row_sum(squares, exchange, index), params.inverse_dim, params.eps);
   if (HAS_RMS_INV && first == 0 && dim > 0) *rms_inv = r;
   if (!HAS_Y) return;
 

@@ -2,6 +2,7 @@
 #include "ops/row_plan.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace norite::ops {
 
@@ -50,6 +51,23 @@ RowPlan plan_rows(int64_t dim, int64_t width, const RowLimits& limits) {
           .threads = threads,
           .rows = std::max<int64_t>(1, limits.group / threads),
           .looped = packs > threads * vectors};
+}
+
+bool are_few(int64_t rows, int64_t threads) {
+  constexpr int64_t kThreads = 32768;
+  return rows <= kThreads / threads;
+}
+
+RowPlan spread_rows(RowPlan plan, int64_t rows) {
+  constexpr int64_t kMostThreads = 256, kFewestVectors = 2;
+  if (plan.looped || plan.threads < kSimdWidth || !are_few(rows, plan.threads)) return plan;
+  plan.rows = 1;
+  const bool folds = std::has_single_bit(static_cast<uint64_t>(plan.vectors));
+  while (folds && plan.vectors > kFewestVectors && 2 * plan.threads <= kMostThreads) {
+    plan.threads *= 2;
+    plan.vectors /= 2;
+  }
+  return plan;
 }
 
 int row_dims(const RowDims& rows) { return rows.count[0] * rows.count[1] == 1 ? 1 : 3; }

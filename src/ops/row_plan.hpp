@@ -31,6 +31,13 @@ int64_t pack_width(int64_t dim, DType dtype, bool aligned);
 /// Depends on the row's length, the width and the kernel alone.
 RowPlan plan_rows(int64_t dim, int64_t width, const RowLimits& limits);
 
+/// Whether rows with so many threads each leave most of a GPU idle.
+bool are_few(int64_t rows, int64_t threads);
+
+/// More threads for each row where `rows` of them are too few to fill a GPU. Only for kernels whose
+/// sums do not depend on how many threads share a row (kernels/common/row_sum.h).
+RowPlan spread_rows(RowPlan plan, int64_t rows);
+
 /// ROW_DIMS: 1 where all rows lie evenly, which saves their addresses much arithmetic.
 int row_dims(const RowDims& rows);
 

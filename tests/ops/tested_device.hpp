@@ -15,6 +15,8 @@
 namespace norite::test {
 
 inline constexpr const char* kCuda = "cuda";
+/// The CPU, with the kernels of GPUs.
+inline constexpr const char* kText = "text";
 
 /// Every SIMD level of this CPU, and "cuda".
 inline std::vector<std::string> tested_devices() {
@@ -28,6 +30,7 @@ inline std::vector<std::string> cpu_and_cuda() { return {"cpu", kCuda}; }
 
 inline Result<Device> open_tested(const std::string& name) {
   if (name == kCuda || name == "cpu") return Device::open(name);
+  if (name == kText) return Device::open("cpu", {.builtins = BuiltinForm::text});
   return Device::open("cpu", {.cpu_target = name});
 }
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// How many threads share a row, and that a row's sum does not depend on it.
+#include "ops/row_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "host_values.hpp"
+#include "ops/tested_device.hpp"
+
+namespace norite {
+namespace {
+
+using ops::RowPlan;
+using test::must;
+
+RowPlan bf16_rows(int64_t dim) { return ops::plan_rows(dim, 8, {.vectors = 4, .group = 256}); }
+
+TEST(RowPlan, FewRowsHaveMoreThreadsEach) {
+  const RowPlan many = ops::spread_rows(bf16_rows(2048), 4096);
+  EXPECT_EQ(many.threads, 64);
+  EXPECT_EQ(many.rows, 4);
+  const RowPlan few = ops::spread_rows(bf16_rows(2048), 1);
+  EXPECT_EQ(few.threads, 128);
+  EXPECT_EQ(few.vectors, 2);
+  EXPECT_EQ(few.rows, 1);
+}
+
+TEST(RowPlan, RowsThatDoNotFoldKeepTheirThreads) {
+  const RowPlan odd = ops::plan_rows(2816, 8, {.vectors = 4, .stretch = 6, .group = 256});
+  ASSERT_EQ(odd.vectors, 6);
+  EXPECT_EQ(ops::spread_rows(odd, 1).threads, odd.threads);
+  const RowPlan looped = ops::plan_rows(65536, 8, {.vectors = 4, .threads = 512});
+  ASSERT_TRUE(looped.looped);
+  EXPECT_EQ(ops::spread_rows(looped, 1).threads, looped.threads);
+}
+
+class FewAndManyRows : public test::OnDevice<std::tuple<std::string, DType>> {};
+
+TEST_P(FewAndManyRows, GiveTheSameBits) {
+  const DType dtype = std::get<DType>(GetParam());
+  for (const int64_t dim : {64, 1024, 2000, 2048}) {
+    const int64_t rows = 1100;  // of 32 threads, too many to be few
+    const auto values = test::pattern(8 * dim, 3);
+    const Buffer x = test::upload_repeated(device(), dtype, {rows, dim}, values);
+    const Buffer y = must(device().empty(dtype, {rows, dim}));
+    const Buffer alone = must(device().empty(dtype, {1, dim}));
+    test::run(device(), [&](Encoder& e) { return ops::rms_norm(e, {.x = x, .y = y}); });
+    for (const int64_t row : {0, 5}) {
+      const View one = must(View(x).slice(0, row, row + 1));
+      test::run(device(), [&](Encoder& e) { return ops::rms_norm(e, {.x = one, .y = alone}); });
+      EXPECT_TRUE(test::same_bytes(alone, must(View(y).slice(0, row, row + 1)))) << dim;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Text, FewAndManyRows,
+                         testing::Combine(testing::Values(test::kText, test::kCuda),
+                                          testing::ValuesIn(kFloatDTypes)),
+                         test::InstanceName());
+
+}  // namespace
+}  // namespace norite
