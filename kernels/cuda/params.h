@@ -12,6 +12,9 @@ enum RmsNormBackwardLongArgument { kRmsNormBackwardLongSums = kRmsNormBackwardPa
 /// one group of a row comes late.
 enum LongStages { kRmsNormLongStages = 4, kRmsNormBackwardLongStages = 3 };
 
+/// Rows of an operand in a group's threadgroup memory: one, and the next.
+enum { kRmsNormBackwardStagedRows = 2 };
+
 enum ClearSumsArgument { kClearSumsWords, kClearSumsParams };
 
 struct ClearSumsParams {

@@ -70,7 +70,6 @@ void rms_norm_long(
 #endif
   threadgroup float exchange[2 * EXCHANGE_SIZE];
   const uint tiles = uint((params.dim - 1) / TILE_SIZE) + 1, tile = group % tiles;
-  const float inverse_dim = 1.0f / float(params.dim);
   const long rows = row_count(params.rows), stride = groups / tiles, begin = group / tiles;
   const uint steps = begin < rows ? uint((rows - begin - 1) / stride + 1) : 0;
   const TileColumns columns = {tile * TILE_SIZE + index * VECTOR_WIDTH, uint(params.dim)};
@@ -125,7 +124,7 @@ void rms_norm_long(
       for (uint part = index % SIMD_WIDTH; part < tiles; part += SIMD_WIDTH) {
         squares += await(sums + row_behind * tiles + part);
       }
-      const float r = rms_inv_of(lane_sum<SIMD_WIDTH>(squares), inverse_dim, params.eps);
+      const float r = rms_inv_of(lane_sum<SIMD_WIDTH>(squares), params.inverse_dim, params.eps);
       if (HAS_RMS_INV && columns.first == 0) rms_inv[row_offset(at_behind, params.rms_inv)] = r;
       device const X_TYPE* x_row = x + row_offset(at_behind, params.x);
       device const X_TYPE* residual_row = residual + row_offset(at_behind, params.residual);

@@ -14,24 +14,42 @@ Parameter maybe_out(const char* name) { return {name, Access::write, true}; }
 Parameter in_out(const char* name) { return {name, Access::read_write, false}; }
 Parameter constants() { return {"params", Access::bytes, false}; }
 
+using Parameters = std::vector<Parameter>;
+
+Parameters of_rms_norm() {
+  return {in("x"),          maybe_in("weight"), maybe_in("residual"), maybe_in("scale"),
+          maybe_out("sum"), maybe_out("y"),     maybe_out("rms_inv"), constants()};
+}
+
+Parameters of_rms_norm_backward() {
+  return {in("x"),
+          maybe_in("weight"),
+          in("dy"),
+          maybe_in("rms_inv"),
+          maybe_in("dresidual"),
+          maybe_out("dx"),
+          maybe_out("dw_partial"),
+          constants()};
+}
+
+/// For groups that share rows.
+Parameters with_sums(Parameters parameters) {
+  parameters.push_back(in_out("sums"));
+  return parameters;
+}
+
 }  // namespace
 
 std::span<const BuiltinKernel> builtin_kernels() {
   static const std::vector<BuiltinKernel> kernels = {
-      {"rms_norm",
-       {in("x"), maybe_in("weight"), maybe_in("residual"), maybe_in("scale"), maybe_out("sum"),
-        maybe_out("y"), maybe_out("rms_inv"), constants()}},
-      {"rms_norm_backward",
-       {in("x"), maybe_in("weight"), in("dy"), maybe_in("rms_inv"), maybe_in("dresidual"),
-        maybe_out("dx"), maybe_out("dw_partial"), constants()}},
+      {"rms_norm", of_rms_norm()},
+      {"rms_norm_backward", of_rms_norm_backward()},
       {"sum_partials", {in("partial"), out("out"), constants()}},
-      // Rows that several groups share, where groups may wait for each other: text alone.
-      {"rms_norm_long",
-       {in("x"), maybe_in("weight"), maybe_in("residual"), maybe_in("scale"), maybe_out("sum"),
-        maybe_out("y"), maybe_out("rms_inv"), constants(), in_out("sums")}},
-      {"rms_norm_backward_long",
-       {in("x"), maybe_in("weight"), in("dy"), maybe_in("rms_inv"), maybe_in("dresidual"),
-        maybe_out("dx"), maybe_out("dw_partial"), constants(), in_out("sums")}},
+      // Rows in threadgroup memory, and rows that several groups share: text alone.
+      {"rms_norm_staged", of_rms_norm()},
+      {"rms_norm_backward_staged", of_rms_norm_backward()},
+      {"rms_norm_long", with_sums(of_rms_norm())},
+      {"rms_norm_backward_long", with_sums(of_rms_norm_backward())},
       {"clear_sums", {out("words"), constants()}},
       {"fused_head_norm_rope",
        {in("x"), maybe_in("weight"), maybe_in("positions"), maybe_in("freq_factors"),

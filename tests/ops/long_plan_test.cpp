@@ -55,35 +55,62 @@ TEST(LongPlan, RowsThatBeginAnywhereTakeMore) {
   EXPECT_EQ(plan(rows)->group_memory, (2 * 3 * (packs + 1) + packs + 2) * 16);
 }
 
-/// Names of the kernels that an operation asks for, twice.
-std::vector<std::string> kernels_of(DType dtype, int64_t dim) {
+using Names = std::vector<std::string>;
+
+/// Names of the kernels that operations ask for.
+template <class Encode>
+Names kernels_of(const Encode& encode) {
   const Device device = must(Device::open("null", {.builtins = BuiltinForm::text}));
-  const auto rows = [&] { return must(device.empty(dtype, {3, dim})); };
-  const Buffer x = rows(), dy = rows(), dx = rows(), w = must(device.empty(dtype, {dim}));
-  const Buffer dw = must(device.empty(DType::f32, {dim}));
   Encoder encoder = device.encoder();
-  for (int i = 0; i < 2; ++i) {
-    must(ops::rms_norm_backward(encoder, {.x = x, .weight = w, .dy = dy, .dx = dx, .dw = dw}));
-  }
+  must(encode(device, encoder));
   must(encoder.submit_and_wait());
-  std::vector<std::string> names;
+  Names names;
   for (const KernelId& id : device.registry().requested()) names.push_back(id.name);
   std::ranges::sort(names);
   return names;
 }
 
-using Names = std::vector<std::string>;
+Names backward_kernels(DType dtype, int64_t dim) {
+  return kernels_of([&](const Device& device, Encoder& encoder) {
+    const auto rows = [&] { return must(device.empty(dtype, {3, dim})); };
+    const Buffer x = rows(), dy = rows(), dx = rows(), w = must(device.empty(dtype, {dim}));
+    const Buffer dw = must(device.empty(DType::f32, {dim}));
+    return ops::rms_norm_backward(encoder, {.x = x, .weight = w, .dy = dy, .dx = dx, .dw = dw});
+  });
+}
+
+Names forward_kernels(DType dtype, int64_t rows, int64_t dim) {
+  return kernels_of([&](const Device& device, Encoder& encoder) {
+    const Buffer x = must(device.empty(dtype, {rows, dim})),
+                 y = must(device.empty(dtype, {rows, dim}));
+    return ops::rms_norm(encoder, {.x = x, .y = y});
+  });
+}
 
 TEST(LongPlan, GroupsShareWhatOneCannotHold) {
   const Names shared = {"clear_sums", "rms_norm_backward_long", "sum_partials"};
+  const Names staged = {"rms_norm_backward_staged", "sum_partials"};
   const Names alone = {"rms_norm_backward", "sum_partials"};
-  EXPECT_EQ(kernels_of(DType::bf16, 4096), alone);
-  EXPECT_EQ(kernels_of(DType::bf16, 8192), alone);
-  EXPECT_EQ(kernels_of(DType::f32, 5120), alone);
-  EXPECT_EQ(kernels_of(DType::f32, 12288), shared);
-  EXPECT_EQ(kernels_of(DType::bf16, 20001), shared);
-  // It could hold these, with three threads in eight idle.
-  EXPECT_EQ(kernels_of(DType::bf16, 5120), shared);
+  EXPECT_EQ(backward_kernels(DType::f32, 5120), alone);
+  EXPECT_EQ(backward_kernels(DType::f32, 12288), shared);
+  EXPECT_EQ(backward_kernels(DType::bf16, 2048), alone);
+  EXPECT_EQ(backward_kernels(DType::bf16, 2816), staged);
+  EXPECT_EQ(backward_kernels(DType::f16, 16384), staged);
+  EXPECT_EQ(backward_kernels(DType::bf16, 20001), shared);
+  EXPECT_EQ(backward_kernels(DType::bf16, 32768), shared);
+}
+
+TEST(LongPlan, RowsThatRegistersHoldBadlyAreStaged) {
+  EXPECT_EQ(forward_kernels(DType::f32, 1000, 8192), Names{"rms_norm"});
+  EXPECT_EQ(forward_kernels(DType::f32, 1000, 12288), Names{"rms_norm_staged"});
+  EXPECT_EQ(forward_kernels(DType::bf16, 1000, 12288), Names{"rms_norm"});
+  EXPECT_EQ(forward_kernels(DType::bf16, 1000, 16384), Names{"rms_norm_staged"});
+  EXPECT_EQ(forward_kernels(DType::f32, 1000, 16384), Names{"rms_norm"});
+}
+
+TEST(LongPlan, FewRowsStayInRegistersWhereTheyHaveTheSameBits) {
+  EXPECT_EQ(forward_kernels(DType::bf16, 1, 16384), Names{"rms_norm"});
+  EXPECT_EQ(forward_kernels(DType::f32, 1, 12288), Names{"rms_norm_staged"});
 }
 
 }  // namespace

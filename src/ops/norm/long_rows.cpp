@@ -30,6 +30,14 @@ Result<void> clear_sums(Encoder& encoder, std::string_view operation, const View
 
 }  // namespace
 
+int64_t compute_units(const Device& device) {
+  constexpr int64_t kUsual = 132;
+  const int64_t units = device.info().limits.cooperating_units;
+  return units > 0 ? units : kUsual;
+}
+
+bool runs_cuda_kernels(const Device& device) { return device.info().limits.cooperating_units > 0; }
+
 int64_t usable_group_memory(const Device& device) {
   return device.info().limits.max_group_memory_bytes - kExchange;
 }
@@ -41,7 +49,7 @@ std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan
       std::min(plan.tile.groups_per_unit, (limits.max_group_memory_bytes + kReserved) /
                                               (plan.group_memory + kReserved + kExchange));
   const int64_t at_once = limits.cooperating_units * groups / plan.tiles;
-  const int64_t words = rows * plan.tiles * sums * kWordsPerSum;
+  const int64_t words = plan.tiles > 1 ? rows * plan.tiles * sums * kWordsPerSum : 0;
   if (at_once == 0 || words > UINT32_MAX) return std::nullopt;
   LongRows fit{.plan = plan.plan, .rows = std::min(at_once, rows), .words = words};
   fit.plan.macros.add({{"GROUPS_PER_UNIT", groups}});
@@ -53,6 +61,9 @@ std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan
 
 Result<void> dispatch_long(Encoder& encoder, std::string_view operation, LongRows&& long_rows,
                            std::vector<Argument>&& arguments) {
+  if (long_rows.words == 0) {
+    return dispatch_text(encoder, operation, std::move(long_rows.plan), std::move(arguments));
+  }
   auto buffer = encoder.device().pool().acquire(DType::u32, {long_rows.words}, Fill::uninitialised);
   if (!buffer) {
     return fail(buffer.error().code, fmt::format("{}: no memory for shared sums: {}", operation,

@@ -16,12 +16,19 @@ namespace norite::ops {
 struct LongRows {
   Plan plan;
   int64_t rows = 0;   // that are worked on at once
-  int64_t words = 0;  // u32 of all shared sums
+  int64_t words = 0;  // u32 of all shared sums; none where each row has a group to itself
 };
 
 /// Nothing where the device cannot run all groups of a row at once.
 std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan, int64_t rows,
                                       int64_t sums);
+
+/// Multiprocessors of a GPU; as many as an H200 has where a device does not say.
+int64_t compute_units(const Device& device);
+
+/// Whether kernels of kernels/cuda run there: groups wait for each other, and copies to threadgroup
+/// memory go on while threads work.
+bool runs_cuda_kernels(const Device& device);
 
 /// What a group's stages may take.
 int64_t usable_group_memory(const Device& device);
@@ -31,12 +38,12 @@ int64_t usable_group_memory(const Device& device);
 template <class MakePlan>
 std::optional<LongRows> fit_long_rows(const Device& device, int64_t rows, int64_t sums,
                                       const MakePlan& make_plan) {
-  if (device.info().limits.cooperating_units == 0) return std::nullopt;
+  if (!runs_cuda_kernels(device)) return std::nullopt;
   const std::optional<LongPlan> plan = make_plan(usable_group_memory(device));
   return plan ? fit_long_rows(device, *plan, rows, sums) : std::nullopt;
 }
 
-/// Records the kernel, with its shared sums as the last argument, after what clears them.
+/// Records the kernel; with shared sums as its last argument, if any, after what clears them.
 [[nodiscard]] Result<void> dispatch_long(Encoder& encoder, std::string_view operation,
                                          LongRows&& long_rows, std::vector<Argument>&& arguments);
 

@@ -49,7 +49,6 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
                                                 {{"dx", op.dx}, &params.dx}}));
   const int64_t rows = row_count(params.rows);
   params.dim = op.x.shape().back();
-  params.rows_per_partial = rows_per_partial(encoder, "rms_norm_backward", rows);
   params.eps = op.eps;
   params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
 
@@ -61,6 +60,9 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
   arguments[kRmsNormBackwardDresidual] = op.dresidual;
   arguments[kRmsNormBackwardDx] = op.dx;
   arguments[kRmsNormBackwardDwPartial] = op.dw;  // until it is known how many partials there are
+  params.rows_per_partial = rows_per_partial(
+      encoder, "rms_norm_backward", rows,
+      compute_units(encoder.device()) * rms_norm_backward_groups_per_unit(params, arguments));
   arguments[kRmsNormBackwardParams] = Argument::bytes(params);
   auto long_rows = fit_long_rows(encoder.device(), rows, 2, [&](int64_t group_memory) {
     return plan_rms_norm_backward_long(params, arguments, group_memory);

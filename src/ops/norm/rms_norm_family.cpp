@@ -42,6 +42,7 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
                                                 {y, &params.y},
                                                 {rms_inv, &params.rms_inv}}));
   params.dim = dim;
+  params.inverse_dim = 1.0F / static_cast<float>(dim);
   params.eps = op.eps;
   params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
   params.rounding = op.rounding == Rounding::before_weight ? kRoundBeforeWeight : kRoundOnce;
@@ -55,6 +56,12 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
   arguments[kRmsNormY] = op.y;
   arguments[kRmsNormRmsInv] = op.rms_inv;
   arguments[kRmsNormParams] = Argument::bytes(params);
+  if (runs_cuda_kernels(encoder.device())) {
+    if (auto staged =
+            plan_rms_norm_staged(params, arguments, usable_group_memory(encoder.device()))) {
+      return dispatch_text(encoder, operation, *std::move(staged), std::move(arguments));
+    }
+  }
   if (auto long_rows =
           fit_long_rows(encoder.device(), row_count(params.rows), 1, [&](int64_t group_memory) {
             return plan_rms_norm_long(params, arguments, group_memory);

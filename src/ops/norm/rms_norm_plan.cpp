@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "ops/norm/rms_norm_plan.hpp"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 
 #include "cuda/params.h"
 #include "ops/row_plan.hpp"
@@ -90,10 +92,12 @@ RowLimits rms_norm_backward_limits(int64_t width) {
 
 Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> arguments) {
   const int64_t width = width_of(params, arguments);
-  const RowPlan rows = plan_rows(params.dim, width, rms_norm_limits(params.dim, width, arguments));
+  const int64_t count = row_count(params.rows);
+  const RowPlan rows = spread_rows(
+      plan_rows(params.dim, width, rms_norm_limits(params.dim, width, arguments)), count);
   Plan plan{.kernel = "rms_norm",
             .macros = macros_of(params, arguments),
-            .grid = groups_of(row_count(params.rows), rows.rows, rows.rows * rows.threads),
+            .grid = groups_of(count, rows.rows, rows.rows * rows.threads),
             .columns = params.dim};
   plan.macros.add({{"LOOPED", flag(rows.looped)}});
   rows.add_to(plan.macros);
@@ -115,6 +119,14 @@ Plan plan_rms_norm_backward(const RmsNormBackwardParams& params,
   return plan;
 }
 
+int64_t rms_norm_backward_groups_per_unit(const RmsNormBackwardParams& params,
+                                          std::span<const Argument> arguments) {
+  constexpr int64_t kThreads = 512;  // with 128 registers each
+  const int64_t width = width_of(params, arguments);
+  const RowPlan rows = plan_rows(params.dim, width, rms_norm_backward_limits(width));
+  return std::max<int64_t>(1, kThreads / (rows.rows * rows.threads));
+}
+
 namespace {
 
 template <class Params>
@@ -130,11 +142,48 @@ LongRowsLayout long_layout(const Params& params, std::span<const Argument> argum
 
 }  // namespace
 
+namespace {
+
+/// Up to here, a group does better with a row of its own: of packs, and of lone elements.
+constexpr int64_t kPacksAlone = 4096, kElementsAlone = 8192;
+
+}  // namespace
+
+std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
+                                         std::span<const Argument> arguments,
+                                         int64_t group_memory) {
+  // Registers hold fewer packs, and from six for each thread on a multiprocessor holds too few
+  // rows.
+  constexpr int64_t kThreads = 512, kGroupsPerUnit = 3, kMostPacks = 6 * kThreads;
+  const int64_t width = width_of(params, arguments), packs = params.dim / width;
+  const int64_t in_registers = width == 4 ? 2048 : 1536;
+  if (width == 1 || packs <= in_registers || packs > kMostPacks) return std::nullopt;
+  // Few rows wait for their weights last: registers hold some of them, with the same bits.
+  const RowPlan held = plan_rows(params.dim, width, rms_norm_limits(params.dim, width, arguments));
+  if (!held.looped && held.threads == kThreads && are_few(row_count(params.rows), kThreads)) {
+    return std::nullopt;
+  }
+  const int64_t vectors = (packs - 1) / kThreads + 1;
+  const int64_t staged =
+      1 + flag(arguments[kRmsNormResidual].bound()) + flag(arguments[kRmsNormScale].bound());
+  const int64_t memory = staged * vectors * kThreads * 16;
+  if (!arguments[kRmsNormY].bound() || memory > group_memory / kGroupsPerUnit) return std::nullopt;
+  Plan plan{.kernel = "rms_norm_staged",
+            .macros = macros_of(params, arguments),
+            .grid = {.groups = {row_count(params.rows), 1, 1},
+                     .threads = {kThreads, 1, 1},
+                     .threadgroup_memory = {memory}},
+            .columns = params.dim};
+  plan.macros.add({{"VECTOR_WIDTH", width},
+                   {"VECTORS_PER_THREAD", vectors},
+                   {"THREADS_PER_ROW", kThreads},
+                   {"ROWS_PER_GROUP", 1}});
+  return plan;
+}
+
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments,
                                            int64_t group_memory) {
-  // Up to here, a group does better with a row of its own: of packs, and of lone elements.
-  constexpr int64_t kPacksAlone = 4096, kElementsAlone = 8192;
   if (params.dim <= kElementsAlone) return std::nullopt;
   const bool residual = arguments[kRmsNormResidual].bound();
   const LongRowsLayout rows =
@@ -151,13 +200,21 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
 
 namespace {
 
-/// Whether a group that has a row to itself leaves more than a fifth of its threads idle. Only
-/// 16-bit rows suffer: with half the bytes a thread, there are too few in flight.
-bool wasteful_alone(int64_t dim, int64_t width) {
-  constexpr int64_t kShortest = 2048;
-  if (width != 8 || dim < kShortest) return false;
-  const RowPlan alone = plan_rows(dim, width, rms_norm_backward_limits(width));
-  return 5 * dim < 4 * alone.threads * alone.vectors * width;
+/// A row in threadgroup memory, the next one beside it: the smallest tile that holds it. Only
+/// 16-bit rows gain: in registers they keep half the bytes in flight.
+const TileShape* staged_tile(int64_t packs) {
+  static constexpr std::array<TileShape, 8> kTiles = {{{64, 5, 6},
+                                                       {128, 3, 3},
+                                                       {256, 2, 2},
+                                                       {128, 5, 2},
+                                                       {256, 3, 2},
+                                                       {256, 4, 2},
+                                                       {512, 3, 1},
+                                                       {512, 4, 1}}};
+  for (const TileShape& tile : kTiles) {
+    if (packs <= tile.threads * tile.vectors) return &tile;
+  }
+  return nullptr;
 }
 
 /// A pack of a 16-bit row has twice the sums of dw, and a thread with a residual's gradient holds
@@ -180,27 +237,35 @@ std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_
 std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams& params,
                                                     std::span<const Argument> arguments,
                                                     int64_t group_memory) {
-  constexpr int64_t kLongestAlone = 8192;
-  const int64_t width = 16 / size_of(arguments[kRmsNormBackwardX].view().dtype());
-  if (params.dim <= kLongestAlone && !wasteful_alone(params.dim, width)) return std::nullopt;
-  const LongRowsLayout rows =
-      long_layout(params, arguments, 2, kRmsNormBackwardLongStages, group_memory);
-  if (rows.shifted && params.dim <= kLongestAlone) return std::nullopt;
-  return plan_long(
-      {.kernel = "rms_norm_backward_long", .macros = macros_of(params, arguments), .grid = {}},
-      rows, backward_shapes(rows, arguments[kRmsNormBackwardDresidual].bound()));
+  constexpr int64_t kWideAlone = 8192, kNarrowAlone = 2048;
+  LongRowsLayout rows = long_layout(params, arguments, 2, kRmsNormBackwardLongStages, group_memory);
+  const bool narrow = rows.width == 8 && !rows.shifted;
+  if (params.dim <= (narrow ? kNarrowAlone : kWideAlone)) return std::nullopt;
+  const core::Macros macros = macros_of(params, arguments);
+  const TileShape* const tile = narrow ? staged_tile(params.dim / rows.width) : nullptr;
+  if (tile != nullptr) {
+    rows.stages = kRmsNormBackwardStagedRows;
+    return plan_long({.kernel = "rms_norm_backward_staged", .macros = macros, .grid = {}}, rows,
+                     {tile, 1});
+  }
+  return plan_long({.kernel = "rms_norm_backward_long", .macros = macros, .grid = {}}, rows,
+                   backward_shapes(rows, arguments[kRmsNormBackwardDresidual].bound()));
 }
 
 Plan plan_sum_partials(const SumPartialsParams& params, std::span<const Argument> arguments) {
-  // Narrow groups, so that there are enough of them where columns are few: eight floats are one
-  // sector of memory. The wider ones read longer runs.
-  constexpr int64_t kThreads = 256, kManyColumns = 8192;
-  const int64_t columns = params.dim < kManyColumns ? 8 : 32;
+  // A thread has sixteen loads and more under way. Groups are narrow where columns are few, so that
+  // there are enough of them: eight floats are one sector of memory.
+  constexpr int64_t kLoads = 16, kMostStrips = 64, kManyColumns = 4096;
+  constexpr int64_t kFewestThreads = 256, kMostThreads = 1024;
+  const auto enough = static_cast<uint64_t>(std::max<int64_t>(1, params.partials / kLoads));
+  const int64_t strips = std::min(kMostStrips, static_cast<int64_t>(std::bit_floor(enough)));
+  const int64_t narrow = params.dim < kManyColumns ? 8 : 32;
+  const int64_t columns = std::clamp(narrow, kFewestThreads / strips, kMostThreads / strips);
   return {.kernel = "sum_partials",
           .macros = {{"OUT_TYPE", kernel_type(arguments[kSumPartialsOut].view().dtype())},
                      {"COLUMNS", columns},
-                     {"STRIPS", kThreads / columns}},
-          .grid = groups_of(params.dim, columns, kThreads),
+                     {"STRIPS", strips}},
+          .grid = groups_of(params.dim, columns, columns * strips),
           .columns = params.dim};
 }
 

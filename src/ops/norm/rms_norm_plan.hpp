@@ -16,8 +16,17 @@ Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> argume
 Plan plan_rms_norm_backward(const RmsNormBackwardParams& params,
                             std::span<const Argument> arguments);
 
+/// Groups of that kernel that a multiprocessor runs at once.
+int64_t rms_norm_backward_groups_per_unit(const RmsNormBackwardParams& params,
+                                          std::span<const Argument> arguments);
+
+/// For rows that registers hold badly and threadgroup memory well, where a device copies to it
+/// while threads work; else nothing. `group_memory`: bytes that a group may have.
+std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
+                                         std::span<const Argument> arguments, int64_t group_memory);
+
 /// For rows that groups had better share, where a device lets them wait for each other; else
-/// nothing. Arguments as above; `group_memory`: bytes that a group may have.
+/// nothing. Backward, also for those that a group keeps in threadgroup memory: one tile each.
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments,
                                            int64_t group_memory);

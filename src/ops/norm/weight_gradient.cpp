@@ -13,10 +13,10 @@
 
 namespace norite::ops {
 
-int64_t rows_per_partial(const Encoder& encoder, std::string_view kernel, int64_t rows) {
-  constexpr int64_t kGroups = 528;  // four for each multiprocessor of an H200
+int64_t rows_per_partial(const Encoder& encoder, std::string_view kernel, int64_t rows,
+                         int64_t groups) {
   return has_native(encoder, kernel) ? std::clamp<int64_t>(rows / 64, 16, 256)
-                                     : std::max<int64_t>((rows - 1) / kGroups + 1, 4);
+                                     : std::max<int64_t>((rows - 1) / groups + 1, 4);
 }
 
 Result<View> acquire_partials(Encoder& encoder, std::string_view operation, int64_t partials,

@@ -12,8 +12,10 @@ namespace norite::ops {
 
 /// Rows of one partial of a kernel: few enough that every core has work, many enough that the
 /// partials' traffic stays small beside the rows' own. Host code wants tens of partials and sums
-/// runs of rows; kernel text wants hundreds of groups, which share the rows out in turn.
-int64_t rows_per_partial(const Encoder& encoder, std::string_view kernel, int64_t rows);
+/// runs of rows; kernel text wants `groups`, all that a GPU runs at once, which share the rows out
+/// in turn.
+int64_t rows_per_partial(const Encoder& encoder, std::string_view kernel, int64_t rows,
+                         int64_t groups);
 
 /// Memory for `partials` rows of `dim` f32, from the device's pool.
 Result<View> acquire_partials(Encoder& encoder, std::string_view operation, int64_t partials,

@@ -22,7 +22,7 @@ int64_t tokens_per_partial(const Encoder& encoder, const HeadShape& shape) {
   if (!has_native(encoder, kName)) {
     return std::max((shape.tokens - 1) / kGroups, (kFewestHeads - 1) / shape.heads) + 1;
   }
-  const int64_t rows = rows_per_partial(encoder, kName, shape.tokens * shape.heads);
+  const int64_t rows = rows_per_partial(encoder, kName, shape.tokens * shape.heads, kGroups);
   return std::max<int64_t>(1, rows / shape.heads);
 }
 

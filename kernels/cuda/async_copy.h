@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// CUDA only: copies from device memory to threadgroup memory, 16 bytes each, that go on while
+// threads work. They take no registers, so that far more bytes are in flight than loads could keep
+// there, and pass by the nearest cache.
+#pragma once
+
+#include <metal_stdlib>
+
+using namespace metal;
+
+template <typename To, typename From>
+METAL_FUNC void start_copy(threadgroup To* to, device const From* from) {
+  asm volatile(
+      "{ .reg .u64 at; cvta.to.shared.u64 at, %0; cp.async.cg.shared.global [at], [%1], 16; }"
+      :
+      : "l"(to), "l"(from)
+      : "memory");
+}
+
+/// Makes one group of the copies that this thread has started since the last one; it may be empty.
+METAL_FUNC void end_copies() { asm volatile("cp.async.commit_group;" : : : "memory"); }
+
+/// Until all groups of this thread's copies but the latest kBehind have arrived. Other threads see
+/// them after a barrier.
+template <uint kBehind>
+METAL_FUNC void await_copies() {
+  asm volatile("cp.async.wait_group %0;" : : "n"(kBehind) : "memory");
+}
