@@ -13,6 +13,11 @@ namespace norite::cpu {
 namespace {
 
 constexpr int64_t kAlignment = 64;  // a cache line, and the widest vector
+// A load waits for an earlier store whose address has the same last 12 bits. Element i of one
+// buffer is stored after element i of another is loaded, and about when i + 1 is: buffers that
+// begin at the same place of a page keep those apart. Small ones are over before it matters.
+constexpr int64_t kPage = 4096;
+constexpr int64_t kFromPage = 8 * kPage;
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
 int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
@@ -50,8 +55,9 @@ class WrappedStorage final : public core::Storage {
 
 std::shared_ptr<core::Storage> allocate_heap(std::shared_ptr<core::Backend> backend,
                                              int64_t bytes) {
-  const auto padded = static_cast<size_t>(round_up(bytes, kAlignment));
-  void* data = std::aligned_alloc(kAlignment, padded);
+  const int64_t alignment = bytes < kFromPage ? kAlignment : kPage;
+  const auto padded = static_cast<size_t>(round_up(bytes, alignment));
+  void* data = std::aligned_alloc(static_cast<size_t>(alignment), padded);
   if (data == nullptr) return nullptr;
   std::memset(data, 0, padded);
   return std::make_shared<HeapStorage>(std::move(backend), bytes, static_cast<std::byte*>(data));

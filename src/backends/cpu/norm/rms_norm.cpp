@@ -40,9 +40,9 @@ enum class Operand { none, residual, scale };
 template <class E>
 class RmsNorm {
  public:
-  RmsNorm(const NativeCall& call, const float* weight)
+  explicit RmsNorm(const NativeCall& call)
       : params_(call.constants<RmsNormParams>(kRmsNormParams)),
-        weight_(weight),
+        weights_(call, kRmsNormWeight, params_.weight_mode, params_.dim),
         first_{.x = call.data<Raw>(kRmsNormX),
                .residual = call.data<Raw>(kRmsNormResidual),
                .scale = call.data<Raw>(kRmsNormScale),
@@ -69,6 +69,7 @@ class RmsNorm {
     if (streaming_ && first_.sum != first_.residual) {
       kept = hwy::AllocateAligned<Raw>(padded_to_blocks(params_.dim));
     }
+    const float* const weight = weights_.here();
     float squares = first_.sum ? 0.0f : sum_of_squares(row_at(begin));
     for (int64_t r = begin; r < end; ++r) {
       const Row row = row_at(r);
@@ -84,9 +85,9 @@ class RmsNorm {
       if (!row.y) {
         if (next_x) squares = sum_of_squares(row_at(r + 1));
       } else if (streaming) {
-        squares = write<Store::streaming>(sum ? sum : row.x, row, later, rms_inv, next_x);
+        squares = write<Store::streaming>(sum ? sum : row.x, row, later, weight, rms_inv, next_x);
       } else {
-        squares = write<Store::cached>(sum ? sum : row.x, row, later, rms_inv, next_x);
+        squares = write<Store::cached>(sum ? sum : row.x, row, later, weight, rms_inv, next_x);
       }
     }
     if (streaming_) hwy::FlushStream();
@@ -137,9 +138,9 @@ class RmsNorm {
   /// y = s * rms_inv * weight [* scale]. Meanwhile it sums the squares of `next_x`, if there is
   /// one: memory is read and written all the time.
   template <Store kStore, Operand kOperand>
-  float write_as(const Raw* s, Row row, Row later, float rms_inv, const Raw* next_x) const {
+  float write_as(const Raw* s, Row row, Row later, const float* weight, float rms_inv,
+                 const Raw* next_x) const {
     const VF r = hn::Set(DF(), rms_inv);
-    const float* weight = weight_;
     const bool round_first = params_.rounding == kRoundBeforeWeight;
     const auto write_block = [=](int64_t i, size_t count) HWY_ATTR {
       prefetch_block(later.x + i);
@@ -163,40 +164,34 @@ class RmsNorm {
       return 0.0f;
     }
     return sum_blocks(params_.dim, [=](Block acc, int64_t i, size_t count) HWY_ATTR {
-      write_block(i, count);
+      // Before the store, which it would wait for where both have the same place in a page.
       const Block x = load_part<E>(next_x + i, count);
+      write_block(i, count);
       return mul_add(x, x, acc);
     });
   }
 
   template <Store kStore>
-  float write(const Raw* s, Row row, Row later, float rms_inv, const Raw* next_x) const {
-    if (row.scale) return write_as<kStore, Operand::scale>(s, row, later, rms_inv, next_x);
-    if (row.residual) return write_as<kStore, Operand::residual>(s, row, later, rms_inv, next_x);
-    return write_as<kStore, Operand::none>(s, row, later, rms_inv, next_x);
+  float write(const Raw* s, Row row, Row later, const float* weight, float rms_inv,
+              const Raw* next_x) const {
+    if (row.scale) return write_as<kStore, Operand::scale>(s, row, later, weight, rms_inv, next_x);
+    if (row.residual) {
+      return write_as<kStore, Operand::residual>(s, row, later, weight, rms_inv, next_x);
+    }
+    return write_as<kStore, Operand::none>(s, row, later, weight, rms_inv, next_x);
   }
 
   const RmsNormParams params_;
-  const float* weight_;
+  const Weights<E> weights_;
   const Row first_;
   const int64_t rows_, row_bytes_;
   const bool streaming_;
 };
 
-template <class E>
-Result<void> rms_norm_as(const NativeCall& call) {
-  const auto& params = call.constants<RmsNormParams>(kRmsNormParams);
-  const auto weight = hwy::AllocateAligned<float>(padded_to_blocks(params.dim));
-  if (!weight) return fail(Code::out_of_memory, "rms_norm: no memory for the weights in f32");
-  expand_weight<E>(call.data<void>(kRmsNormWeight), call.view(kRmsNormWeight).dtype(),
-                   params.weight_mode, params.dim, weight.get());
-  RmsNorm<E>(call, weight.get()).run(call);
-  return {};
-}
-
 Result<void> RmsNormKernel(const NativeCall& call) {
-  return with_element(call.view(kRmsNormX).dtype(),
-                      [&](auto element) { return rms_norm_as<decltype(element)>(call); });
+  with_element(call.view(kRmsNormX).dtype(),
+               [&](auto element) { RmsNorm<decltype(element)>(call).run(call); });
+  return {};
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

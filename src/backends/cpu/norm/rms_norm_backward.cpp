@@ -49,9 +49,9 @@ struct NormBackwardRow {
 template <class E>
 class RmsNormBackward {
  public:
-  RmsNormBackward(const NativeCall& call, const float* weight)
+  explicit RmsNormBackward(const NativeCall& call)
       : params_(call.constants<RmsNormBackwardParams>(kRmsNormBackwardParams)),
-        weight_(weight),
+        weights_(call, kRmsNormBackwardWeight, params_.weight_mode, params_.dim),
         x_(call.data<Raw>(kRmsNormBackwardX)),
         dy_(call.data<Raw>(kRmsNormBackwardDy)),
         dresidual_(call.data<Raw>(kRmsNormBackwardDresidual)),
@@ -69,11 +69,12 @@ class RmsNormBackward {
     call.parallel_for(rows_, grain, [&](int64_t begin, int64_t end) {
       float* const dw = dw_ ? dw_ + begin / grain * params_.dim : nullptr;
       if (dw) std::fill_n(dw, params_.dim, 0.0f);
+      const float* const weight = weights_.here();
       Together now = together_at(begin, end);
-      for (int64_t k = 0; k < now.count; ++k) add_sums(now.rows[k], 0, params_.dim);
+      for (int64_t k = 0; k < now.count; ++k) add_sums(now.rows[k], 0, params_.dim, weight);
       for (int64_t r = begin; r < end; r += together_) {
         Together next = together_at(r + together_, end);
-        finish_together(now, next, dw);
+        finish_together(now, next, weight, dw);
         now = next;
       }
       if (dw) to_plain_order(dw);
@@ -99,25 +100,25 @@ class RmsNormBackward {
 
   /// Writes what `now` gives, whose sums are complete, and finds those of `next`, strip by strip:
   /// so that memory is read and written all the time.
-  void finish_together(Together& now, Together& next, float* dw) const {
+  void finish_together(Together& now, Together& next, const float* weight, float* dw) const {
     for (int64_t k = 0; k < now.count; ++k) set_factors(now.rows[k]);
     for (int64_t begin = 0; begin < params_.dim; begin += kStrip) {
       const int64_t end = std::min(begin + kStrip, params_.dim);
-      for (int64_t k = 0; k < now.count; ++k) finish(now.rows[k], begin, end, dw);
-      for (int64_t k = 0; k < next.count; ++k) add_sums(next.rows[k], begin, end);
+      for (int64_t k = 0; k < now.count; ++k) finish(now.rows[k], begin, end, weight, dw);
+      for (int64_t k = 0; k < next.count; ++k) add_sums(next.rows[k], begin, end, weight);
     }
   }
 
-  void finish(const Row& row, int64_t begin, int64_t end, float* dw) const {
+  void finish(const Row& row, int64_t begin, int64_t end, const float* weight, float* dw) const {
     const bool aligned = reinterpret_cast<uintptr_t>(row.dx) % (lanes() * sizeof(float)) == 0;
     if (!dx_) {
-      finish_as<false, true, Store::cached>(row, begin, end, dw);
+      finish_as<false, true, Store::cached>(row, begin, end, weight, dw);
     } else if (streaming_ && aligned) {
-      dw ? finish_as<true, true, Store::streaming>(row, begin, end, dw)
-         : finish_as<true, false, Store::streaming>(row, begin, end, dw);
+      dw ? finish_as<true, true, Store::streaming>(row, begin, end, weight, dw)
+         : finish_as<true, false, Store::streaming>(row, begin, end, weight, dw);
     } else {
-      dw ? finish_as<true, true, Store::cached>(row, begin, end, dw)
-         : finish_as<true, false, Store::cached>(row, begin, end, dw);
+      dw ? finish_as<true, true, Store::cached>(row, begin, end, weight, dw)
+         : finish_as<true, false, Store::cached>(row, begin, end, weight, dw);
     }
   }
 
@@ -142,10 +143,9 @@ class RmsNormBackward {
 
   /// The terms of s and, unless r was given, the squares, in the order of the forward pass. Strips
   /// are of whole pairs of blocks, so that each adds to the sums that the row as one would.
-  void add_sums(Row& row, int64_t begin, int64_t end) const {
+  void add_sums(Row& row, int64_t begin, int64_t end, const float* weight) const {
     if (!needs_sums_) return;
     const Row from = row;
-    const float* weight = weight_;
     const bool square = !rms_inv_;
     accumulate_blocks(end - begin, row.even, row.odd,
                       [=](Sums& sums, int64_t offset, size_t count) HWY_ATTR {
@@ -173,8 +173,7 @@ class RmsNormBackward {
 
   /// Columns [begin, end) of one row.
   template <bool kDx, bool kDw, Store kStore>
-  void finish_as(Row row, int64_t begin, int64_t end, float* dw) const {
-    const float* weight = weight_;
+  void finish_as(Row row, int64_t begin, int64_t end, const float* weight, float* dw) const {
     const VF r = hn::Set(DF(), row.rms_inv);
     const VF x_factor = hn::Set(DF(), row.x_factor);
     for_blocks(end - begin, [=](int64_t offset, size_t count) HWY_ATTR {
@@ -213,7 +212,7 @@ class RmsNormBackward {
   }
 
   const RmsNormBackwardParams params_;
-  const float* weight_;
+  const Weights<E> weights_;
   const Raw *x_, *dy_, *dresidual_;
   const float* rms_inv_;
   Raw* dx_;
@@ -223,23 +222,10 @@ class RmsNormBackward {
   const bool streaming_, needs_sums_;
 };
 
-template <class E>
-Result<void> rms_norm_backward_as(const NativeCall& call) {
-  const auto& params = call.constants<RmsNormBackwardParams>(kRmsNormBackwardParams);
-  const auto weight = hwy::AllocateAligned<float>(padded_to_blocks(params.dim));
-  if (!weight) {
-    return fail(Code::out_of_memory, "rms_norm_backward: no memory for the weights in f32");
-  }
-  expand_weight<E>(call.data<void>(kRmsNormBackwardWeight),
-                   call.view(kRmsNormBackwardWeight).dtype(), params.weight_mode, params.dim,
-                   weight.get());
-  RmsNormBackward<E>(call, weight.get()).run(call);
-  return {};
-}
-
 Result<void> RmsNormBackwardKernel(const NativeCall& call) {
-  return with_element(call.view(kRmsNormBackwardX).dtype(),
-                      [&](auto element) { return rms_norm_backward_as<decltype(element)>(call); });
+  with_element(call.view(kRmsNormBackwardX).dtype(),
+               [&](auto element) { RmsNormBackward<decltype(element)>(call).run(call); });
+  return {};
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

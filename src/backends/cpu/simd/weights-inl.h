@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Weights of any dtype and mode as f32 in the block order of the activations, made once per call.
-// A missing weight becomes ones, which multiply exactly, so kernels know a single form.
+// Weights of any dtype and mode as f32 in the block order of the activations. A missing weight
+// becomes ones, which multiply exactly, so kernels know a single form.
 //
 // Re-included for every target; no ordinary include guard.
 
@@ -14,9 +14,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "backends/cpu/simd/blocks-inl.h"
+#include "backends/cpu/thread_weights.hpp"
 #include "norite/dtype.hpp"
+#include "norite/native_kernel.hpp"
 #include "norm/params.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -33,11 +36,15 @@ HWY_INLINE void expand_weight_as(const void* weight, float offset, int64_t dim, 
   const auto* from = static_cast<const typename W::Raw*>(weight);
   const VF added = hn::Set(DF(), offset);
   for_blocks(dim, [=](int64_t i, size_t count) HWY_ATTR {
-    const Block v = load_part<W>(from + i, count);
+    Block v = load_part<W>(from + i, count);
     // -0 is the neutral element of addition: it leaves even a weight of -0 as it is.
-    HWY_ALIGN float staged[block()];
-    W::store_f32({hn::Add(v.a, added), hn::Add(v.b, added)}, staged);
-    F32::store_f32(E::load_f32(staged), out + i);
+    v = {hn::Add(v.a, added), hn::Add(v.b, added)};
+    if constexpr (std::is_same_v<E, BF16> != std::is_same_v<W, BF16>) {  // of another block order
+      HWY_ALIGN float staged[block()];
+      W::store_f32(v, staged);
+      v = E::load_f32(staged);
+    }
+    F32::store_f32(v, out + i);
   });
 }
 
@@ -54,6 +61,36 @@ void expand_weight(const void* weight, DType dtype, uint32_t mode, int64_t dim, 
     expand_weight_as<E, decltype(element)>(weight, offset, dim, out);
   });
 }
+
+/// The weights of one call, for activations of E.
+template <class E>
+class Weights {
+ public:
+  Weights(const NativeCall& call, size_t position, uint32_t mode, int64_t dim)
+      : given_(call.data<void>(position)),
+        dtype_(call.view(position).dtype()),
+        mode_(mode),
+        dim_(dim) {}
+
+  /// For the calling thread, until it asks for those of another call. Throws std::bad_alloc.
+  [[nodiscard]] const float* here() const {
+    if (is_given_expanded()) return static_cast<const float*>(given_);
+    return copies_.here(padded_to_blocks(dim_),
+                        [this](float* out) { expand_weight<E>(given_, dtype_, mode_, dim_, out); });
+  }
+
+ private:
+  [[nodiscard]] bool is_given_expanded() const {
+    return !std::is_same_v<E, BF16> && dtype_ == DType::f32 && mode_ == kWeightPlain &&
+           padded_to_blocks(dim_) == static_cast<size_t>(dim_);
+  }
+
+  const void* given_;
+  DType dtype_;
+  uint32_t mode_;
+  int64_t dim_;
+  ThreadWeights copies_;
+};
 
 /// Sums kept in the block order of E, written as dim floats in plain order.
 template <class E>
