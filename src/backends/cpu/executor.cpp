@@ -10,6 +10,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -45,7 +46,7 @@ class Running {
 
 class Call final : public NativeCall {
  public:
-  Call(const core::Command& command, const Executor& executor)
+  Call(const core::Command& command, Executor& executor)
       : NativeCall(command.arguments, command.grid), executor_(executor) {}
 
   void parallel_for(int64_t count, int64_t grain, const RangeBody& body) const override {
@@ -60,17 +61,17 @@ class Call final : public NativeCall {
     if (executor_.threads() == 1 || ranges == 1) {
       for (int64_t range = 0; range < ranges; ++range) run_range(range);
     } else {
-      cpu::parallel_for(ranges, run_range);
+      executor_.team().parallel_for(ranges, run_range);
     }
   }
 
  private:
-  const Executor& executor_;
+  Executor& executor_;
 };
 
-Result<void> run_command(const core::Command& command, const Executor& executor) {
-  const auto failed = [&](std::string_view why) {
-    return fail(Code::execution_failed, fmt::format("{}: {}", command.label, why));
+Result<void> run_command(const core::Command& command, Executor& executor) {
+  const auto failed = [&](std::string_view why, Code code = Code::execution_failed) {
+    return fail(code, fmt::format("{}: {}", command.label, why));
   };
   try {
     const Running mark(executor);
@@ -82,7 +83,9 @@ Result<void> run_command(const core::Command& command, const Executor& executor)
     if (result.error().message.starts_with(named)) return result;
     return fail(result.error().code, fmt::format("{}: {}", command.label, result.error().message),
                 result.error().log);
-  } catch (const std::exception& error) {  // user kernels and allocation may throw
+  } catch (const std::bad_alloc&) {
+    return failed("no memory for the kernel's own use", Code::out_of_memory);
+  } catch (const std::exception& error) {  // user kernels may throw
     return failed(error.what());
   } catch (...) {
     return failed("the kernel threw");
@@ -98,8 +101,8 @@ bool worth_sharing(std::span<const core::Command> group) {
   return bytes > kFewBytes;
 }
 
-Result<void> run_timed(const core::Command& command, const Executor& executor,
-                       Clock::time_point start, DispatchTiming& timing) {
+Result<void> run_timed(const core::Command& command, Executor& executor, Clock::time_point start,
+                       DispatchTiming& timing) {
   const auto begin = Clock::now();
   Result<void> result = run_command(command, executor);
   timing.start_us = microseconds(begin - start);
@@ -130,7 +133,7 @@ class FirstError {
 };
 
 // Commands that do not depend on each other. All of them run, whatever one says.
-Result<void> run_group(std::span<const core::Command> group, const Executor& executor,
+Result<void> run_group(std::span<const core::Command> group, Executor& executor,
                        Clock::time_point start, std::span<DispatchTiming> timings) {
   const auto run_one = [&](size_t i) {
     return timings.empty() ? run_command(group[i], executor)
@@ -140,12 +143,15 @@ Result<void> run_group(std::span<const core::Command> group, const Executor& exe
   if (executor.threads() == 1 || !worth_sharing(group)) {
     for (size_t i = 0; i < group.size(); ++i) error.add(i, run_one(i));
   } else {
-    parallel_for(static_cast<int64_t>(group.size()), [&](size_t i) { error.add(i, run_one(i)); });
+    const auto run_together = [&] {
+      parallel_for(static_cast<int64_t>(group.size()), [&](size_t i) { error.add(i, run_one(i)); });
+    };
+    executor.team().rest_during(std::ref(run_together));
   }
   return std::move(error).take();
 }
 
-Result<void> run_all(const core::CommandList& list, const Executor& executor,
+Result<void> run_all(const core::CommandList& list, Executor& executor,
                      std::vector<DispatchTiming>& timings) {
   const std::span<const core::Command> commands(list.commands);
   const auto start = Clock::now();
@@ -164,7 +170,11 @@ Result<void> run_all(const core::CommandList& list, const Executor& executor,
 
 }  // namespace
 
-Executor::Executor(int threads) : arena_(threads, 1), threads_(threads) {
+// Where threads share cores, none of them waits for work while it has one.
+Executor::Executor(int threads)
+    : arena_(threads, 1),
+      team_(threads > tbb::info::default_concurrency() ? 1 : threads),
+      threads_(threads) {
   if (threads > tbb::info::default_concurrency()) {
     more_threads_.emplace(tbb::global_control::max_allowed_parallelism,
                           static_cast<size_t>(threads));
@@ -188,7 +198,10 @@ Result<void> Executor::run(std::span<const core::Command> commands, TaskGraph& t
     // All commands before the first that fails do run, so that it is always the same one.
     if (!error.is_before(i)) error.add(i, run_command(commands[i], *this));
   };
-  arena_.execute([&] { tasks.run(std::ref(run_one)); });
+  arena_.execute([&] {
+    const auto run_tasks = [&] { tasks.run(std::ref(run_one)); };
+    tasks.tasks() == 1 ? run_tasks() : team_.rest_during(std::ref(run_tasks));
+  });
   return std::move(error).take();
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/cpu/task_graph.hpp"
+#include "backends/cpu/team.hpp"
 #include "core/command_list.hpp"
 #include "norite/encoder.hpp"
 
@@ -29,6 +30,7 @@ class Executor {
   /// Runs a list as tasks that were made of its commands. After a failed dispatch, nothing that
   /// waits for it is run, nor anything else behind it in the list that has not begun.
   [[nodiscard]] Result<void> run(std::span<const core::Command> commands, TaskGraph& tasks);
+  [[nodiscard]] Team& team() noexcept { return team_; }
   [[nodiscard]] int threads() const noexcept { return threads_; }
   /// Whether the calling thread is inside one of this executor's kernels.
   [[nodiscard]] bool running_here() const noexcept;
@@ -37,6 +39,7 @@ class Executor {
   // TBB caps its threads at the number of cores; a larger device has to raise that.
   std::optional<oneapi::tbb::global_control> more_threads_;
   oneapi::tbb::task_arena arena_;
+  Team team_;
   int threads_;
 };
 

@@ -9,6 +9,7 @@
 #endif
 
 #include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
 namespace norite::cpu {
@@ -41,15 +42,25 @@ void run_tasks(size_t first, Tasks::Body body, void* context) {
   Tasks(body, context).run_and_wait(first);
 }
 
-void parallel_for(int64_t count, void (*body)(void* context, int64_t i), void* context) {
+void parallel_for(int64_t count, RangeCall body, void* context) {
   const auto call = [=](int64_t i) { body(context, i); };
-  // Little work is handed out once: what takes turns costs more than it balances, and a thread
-  // finds in its cache what it had the last time.
-  constexpr int64_t kFew = 16;
-  if (count <= kFew) {
+  if (count <= kFewRanges) {
     tbb::parallel_for(int64_t{0}, count, call, tbb::static_partitioner());
   } else {
     tbb::parallel_for(int64_t{0}, count, call);
+  }
+}
+
+void parallel_for_alone(int64_t count, RangeCall body, void* context) {
+  tbb::this_task_arena::isolate([=] { parallel_for(count, body, context); });
+}
+
+bool enqueue(void (*task)(void* context), void* context) noexcept {
+  try {
+    tbb::this_task_arena::enqueue([=] { task(context); });
+    return true;
+  } catch (...) {
+    return false;
   }
 }
 

@@ -14,8 +14,19 @@
 
 namespace norite::cpu {
 
+/// Little work is handed out once: what takes turns costs more than it balances, and a thread finds
+/// in its cache what it had the last time.
+inline constexpr int64_t kFewRanges = 16;
+
+using RangeCall = void (*)(void* context, int64_t i);
 /// Calls body(context, i) for every i in [0, count), from the threads of the current TBB arena.
-void parallel_for(int64_t count, void (*body)(void* context, int64_t i), void* context);
+void parallel_for(int64_t count, RangeCall body, void* context);
+/// Likewise; a thread that waits for others meanwhile does not run what else the arena has.
+void parallel_for_alone(int64_t count, RangeCall body, void* context);
+
+/// Has a thread of the current TBB arena call task(context) later on, soon as a rule. False for
+/// want of memory.
+bool enqueue(void (*task)(void* context), void* context) noexcept;
 
 /// Hands tasks to the threads of a TBB arena.
 class TaskStarter {
@@ -65,15 +76,19 @@ struct SharedBody {
   }
 };
 
-/// Calls body(i) for every i in [0, count), from the threads of the current TBB arena.
-template <class Body>
-void parallel_for(int64_t count, const Body& body) {
+/// Calls run(call, context): call(context, i) is then body(i), on any thread.
+template <class Body, class Run>
+void share_body(const Body& body, const Run& run) {
   SharedBody<Body> shared{{}, {}, body};
   const AtEnd all{[&] { shared.join.acquire(); }};  // also when a body throws
   shared.fork.release();
-  parallel_for(
-      count, [](void* context, int64_t i) { static_cast<SharedBody<Body>*>(context)->call(i); },
-      &shared);
+  run([](void* context, int64_t i) { static_cast<SharedBody<Body>*>(context)->call(i); }, &shared);
+}
+
+/// Calls body(i) for every i in [0, count), from the threads of the current TBB arena.
+template <class Body>
+void parallel_for(int64_t count, const Body& body) {
+  share_body(body, [=](RangeCall call, void* context) { parallel_for(count, call, context); });
 }
 
 /// Calls body(task, starter) for the first task and for every task that a body starts, likewise.
