@@ -11,11 +11,6 @@
 #include "common/pack.h"
 #include "rope/params.h"
 
-/// high + low, |low| <= ulp(high) / 2.
-struct TwoFloats {
-  float high, low;
-};
-
 METAL_FUNC TwoFloats multiply(TwoFloats a, TwoFloats b) {
   const float product = a.high * b.high;
   float error = fma(a.high, b.high, -product);
@@ -34,12 +29,14 @@ METAL_FUNC TwoFloats divide(TwoFloats a, float b) {
   return result;
 }
 
-/// Turns of a pair from a position to the next.
-METAL_FUNC TwoFloats frequency_of(constant RopeAngleParams& params, uint pair) {
-  TwoFloats frequency = {0.15915494f, 6.4206383e-09f};  // 1 / (2 pi)
-  for (uint k = 0; k < kFrequencyPowers; ++k) {
-    const TwoFloats power = {params.power_high[k], params.power_low[k]};
-    if (pair >> k & 1) frequency = multiply(frequency, power);
+/// Turns of a pair, one of `pairs`, from a position to the next.
+METAL_FUNC TwoFloats frequency_of(constant RopeAngleParams& params, uint pair, uint pairs) {
+  TwoFloats frequency = params.powers[0][pair % kDigitValues];
+#pragma unroll
+  for (uint digit = 1; digit < kPairDigits; ++digit) {
+    const uint shift = digit * kDigitBits;
+    if ((pairs - 1) >> shift == 0) break;
+    frequency = multiply(frequency, params.powers[digit][(pair >> shift) % kDigitValues]);
   }
   return frequency;
 }

@@ -5,16 +5,17 @@
 //   y = (v_a cos - v_b sin, v_b cos + v_a sin)   for each pair (a, b)
 //
 // LANES_PER_HEAD lanes share a head, which stays in their registers: every element is read and
-// written once. Angles come from a table that the group's threads fill together (angle_table.h). A
-// lane keeps its weights throughout, and requests its next head before it works on this one.
+// written once. A group takes some heads of a few tokens and ends: it requests everything, finds
+// the angles meanwhile (angle_table.h), and many small groups on a multiprocessor cover for each
+// other.
 
 #include "common/lane_sum.h"
 #include "rope/angle_table.h"
-#include "rope/head_walk.h"
 #include "rope/pairs.h"
 #include "rope/params.h"
+#include "rope/team_heads.h"
 
-[[kernel, max_total_threads_per_threadgroup(LANES_PER_HEAD * HEADS_PER_GROUP)]]
+[[kernel, max_total_threads_per_threadgroup(LANES_PER_HEAD * TEAMS)]]
 void fused_head_norm_rope(
     device const X_TYPE* x [[buffer(kHeadNormRopeX)]],
 #if HAS_WEIGHT
@@ -36,8 +37,7 @@ void fused_head_norm_rope(
 #endif
     constant HeadNormRopeParams& params [[buffer(kHeadNormRopeParams)]],
     uint group [[threadgroup_position_in_grid]],
-    uint groups [[threadgroups_per_grid]],
-    uint index [[thread_index_in_threadgroup]]) {
+    uint2 at [[thread_position_in_threadgroup]]) {
 #if !HAS_WEIGHT
   device const WEIGHT_TYPE* weight = nullptr;
 #endif
@@ -56,84 +56,62 @@ void fused_head_norm_rope(
   inputs.sin = sin;
 #endif
 
-  threadgroup float4 tables[TABLE_SIZE];  // cosines and sines, twice
-  threadgroup float* cosines = reinterpret_cast<threadgroup float*>(tables);
+  threadgroup float4 shared[TABLE_SIZE / 2];
+  threadgroup float* table = reinterpret_cast<threadgroup float*>(shared);
 
-  const uint lane = index % LANES_PER_HEAD;
-  PairPlace places[SLOTS];
-  PairPacks<X_TYPE> xs[SLOTS], next[SLOTS];
-  PairPacks<WEIGHT_TYPE> w[SLOTS];
-  for (uint slot = 0; slot < SLOTS; ++slot) {
-    places[slot] = pair_place(slot, lane, uint(params.head_dim), uint(params.half_rope_dim),
-                              params.pairing);
-    if (HAS_WEIGHT && places[slot].exists) w[slot].load(weight, places[slot]);
-  }
-
-  const TokenRange range = tokens_of(group, groups, params.tokens);
-  HeadWalk walk = walk_from(range.begin, index / LANES_PER_HEAD, params.heads);
-  HeadOffset x_at, y_at, copy_at;
-  x_at.start(walk, params.x);
-  y_at.start(walk, params.y);
-  if (HAS_COPY) copy_at.start(walk, params.copy);
+  const uint lane = at.x, team = at.y;
+  LanePlaces places;
+  places.find(lane, uint(params.head_dim), uint(params.half_rope_dim), params.pairing);
+  const long tokens = long(group / GROUPS_PER_TOKEN) * TOKENS_AT_ONCE;
+  const TeamHeads mine = team_heads(team, tokens, params.tokens,
+                                    group % GROUPS_PER_TOKEN * HEADS_AT_ONCE, uint(params.heads));
+  LanePacks<X_TYPE> xs[HEADS_PER_TEAM];
 #pragma unroll
-  for (uint slot = 0; slot < SLOTS; ++slot) {
-    if (walk.token >= range.end || !places[slot].exists) continue;
-    next[slot].load(x + x_at.at, places[slot]);
+  for (uint k = 0; k < HEADS_PER_TEAM; ++k) {
+    if (mine.has(k)) xs[k].load(x + mine.offset(k, params.x), places);
   }
+  LanePacks<WEIGHT_TYPE> w;
+  if (HAS_WEIGHT) w.load(weight, places);
+
   AngleWriter angles;
-  angles.prepare(params.angles, inputs, index, uint(params.half_rope_dim));
-  angles.fetch(params.angles, inputs, range.begin, range.end);
+  angles.prepare(params.angles, inputs, team * LANES_PER_HEAD + lane, uint(params.half_rope_dim));
+  angles.fetch(params.angles, inputs, tokens, params.tokens);
+  angles.write(table, params.angles.negate != 0 ? -1.0f : 1.0f);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  LaneAngles turn;
+  turn.take(table, team, places);
 
+  // Every step is taken for all heads before the next, so that none waits for another's sum.
+  float r[HEADS_PER_TEAM];
+#pragma unroll
+  for (uint k = 0; k < HEADS_PER_TEAM; ++k) {
+    r[k] = NORMALISE ? 0.0f : 1.0f;
+#pragma unroll
+    for (uint i = 0; i < SLOTS; ++i) {
+      if (!NORMALISE || !mine.has(k) || !places.slots[i].exists) continue;
+      const Pairs values = xs[k].slots[i].pairs();
+      r[k] = add_products(values, values, r[k]);
+    }
+  }
+#if NORMALISE
   const float inverse_dim = 1.0f / float(params.head_dim);
-  const float sign = params.angles.negate != 0 ? -1.0f : 1.0f;
-  const uint rounds = uint(params.heads) / HEAD_STEP * (TOKENS_AT_ONCE / TOKEN_STEP);
-  uint turn = 0;
-  for (long tokens = range.begin; tokens < range.end; tokens += TOKENS_AT_ONCE) {
-    threadgroup const float* table = cosines + turn;
-    angles.write(cosines + turn, cosines + turn + TABLE_SIZE, sign);
-    turn = 2 * TABLE_SIZE - turn;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    angles.fetch(params.angles, inputs, tokens + TOKENS_AT_ONCE, range.end);
-
-    for (uint round = 0; round < rounds; ++round) {
-      const HeadWalk here = walk;
-      const bool exists = here.token < range.end;
-      const uint token_angles = uint(here.token - tokens) * PAIRS;
-      x_at.step(here);
-      walk.step();
-      float squares = 0.0f;
 #pragma unroll
-      for (uint slot = 0; slot < SLOTS; ++slot) {
-        if (!places[slot].exists) continue;
-        xs[slot] = next[slot];
-        if (walk.token < range.end) next[slot].load(x + x_at.at, places[slot]);
-      }
+  for (uint k = 0; k < HEADS_PER_TEAM; ++k) {
+    r[k] = rms_inv_of(lane_sum<LANES_PER_HEAD>(r[k]), inverse_dim, params.eps);
+  }
+#endif
 #pragma unroll
-      for (uint slot = 0; slot < SLOTS; ++slot) {
-        if (!NORMALISE || !exists || !places[slot].exists) continue;
-        const Pairs values = xs[slot].pairs();
-        squares = add_products(values, values, squares);
-      }
-      float r = 1.0f;
-      if (NORMALISE) {
-        r = rms_inv_of(lane_sum<LANES_PER_HEAD>(squares), inverse_dim, params.eps);
-      }
+  for (uint k = 0; k < HEADS_PER_TEAM; ++k) {
 #pragma unroll
-      for (uint slot = 0; slot < SLOTS; ++slot) {
-        if (!exists || !places[slot].exists) continue;
-        Pairs values = xs[slot].pairs();
-        if (NORMALISE) values = multiply(values, r);
-        if (HAS_WEIGHT) values = multiply(values, w[slot].weights());
-        if (places[slot].rotates) {
-          const uint angle = token_angles + places[slot].pair;
-          values = rotate(values, load_shared(table + angle),
-                          load_shared(table + TABLE_SIZE + angle));
-        }
-        if (HAS_COPY) store_pairs(values, copy + copy_at.at, places[slot]);
-        store_pairs(values, y + y_at.at, places[slot]);
-      }
-      y_at.step(here);
-      if (HAS_COPY) copy_at.step(here);
+    for (uint i = 0; i < SLOTS; ++i) {
+      const PairPlace place = places.slots[i];
+      if (!mine.has(k) || !place.exists) continue;
+      Pairs values = xs[k].slots[i].pairs();
+      if (NORMALISE) values = multiply(values, r[k]);
+      if (HAS_WEIGHT) values = multiply(values, w.slots[i].weights());
+      if (place.rotates) values = rotate(values, turn.cosines[i], turn.sines[i]);
+      if (HAS_COPY) store_pairs(values, copy + mine.offset(k, params.copy), place);
+      store_pairs(values, y + mine.offset(k, params.y), place);
     }
   }
 }

@@ -80,6 +80,28 @@ struct PairPacks {
   Pairs weights() const { return to_pairs(weight_factors(a), weight_factors(b)); }
 };
 
+/// What a lane holds of a head: where, and the elements.
+struct LanePlaces {
+  PairPlace slots[SLOTS];
+
+  void find(uint lane, uint head_dim, uint rotating, uint pairing) {
+#pragma unroll
+    for (uint i = 0; i < SLOTS; ++i) slots[i] = pair_place(i, lane, head_dim, rotating, pairing);
+  }
+};
+
+template <typename T>
+struct LanePacks {
+  PairPacks<T> slots[SLOTS];
+
+  void load(device const T* head, LanePlaces places) {
+#pragma unroll
+    for (uint i = 0; i < SLOTS; ++i) {
+      if (places.slots[i].exists) slots[i].load(head, places.slots[i]);
+    }
+  }
+};
+
 template <typename T>
 METAL_FUNC void store_pairs(Pairs pairs, device T* head, PairPlace place) {
   const Pairs packs = to_packs(pairs);

@@ -22,8 +22,13 @@ struct HeadStrides {
   int64_t token, head;
 };
 
-/// Bits of the largest pair: a head has at most 1024 elements.
-enum { kFrequencyPowers = 9 };
+/// A pair's number as digits of three bits: a head has at most 1024 elements.
+enum { kPairDigits = 3, kDigitBits = 3, kDigitValues = 1 << kDigitBits };
+
+/// high + low, |low| <= ulp(high) / 2.
+struct TwoFloats {
+  float high, low;
+};
 
 /// Angle of pair i at position p: p * theta^(-2i / frequency_dim) / freq_factors[i].
 struct RopeAngleParams {
@@ -35,9 +40,9 @@ struct RopeAngleParams {
   uint32_t source;            // RopeAngles
   uint32_t signed_positions;  // i32 rather than u32
   uint32_t negate;            // rotate backward
-  /// theta^(-2^(k + 1) / frequency_dim), each as the sum of two floats, for kernels without double:
-  /// the frequency of pair i is the product of those where bit k of i is set.
-  float power_high[kFrequencyPowers], power_low[kFrequencyPowers];
+  /// For kernels without double: the frequency of a pair, in turns, is the product of what its
+  /// digits stand for, theta^(-2 value 8^digit / frequency_dim); the first has 1 / (2 pi) as well.
+  TwoFloats powers[kPairDigits][kDigitValues];
 };
 
 /// fused_head_norm_rope; rope and rope_backward with normalise = 0.
