@@ -25,19 +25,29 @@ void flash_attn_train_bwd_compute_d(
   d_o += row_offset(at, params.d_o);
   // Threads of a row past the last one have no columns: they only keep the others company.
   const uint dim = row < row_count(params.rows) ? uint(params.head_dim) : 0;
-  const uint first = index % THREADS_PER_ROW * VECTOR_WIDTH;
+  const RowFrame frame = frame_of(o, dim);
+  o -= frame.begin;
+  d_o -= frame.begin;
+  const uint first = first_column(index % THREADS_PER_ROW);
 
-  float sum = 0.0f;
-  for (uint tile = first; tile < dim; tile += TILE_SIZE) {
+  RowSum products;
+  products.begin();
+  for (uint begin = 0; begin < frame.end; begin += TILE_SIZE) {
+    const uint tile = begin + first;
     Tile<X_TYPE> os, d_os;
-    os.load(o, tile, dim);
-    d_os.load(d_o, tile, dim);
+    os.load_framed(o, tile, frame);
+    d_os.load(d_o, tile, frame);
+    os.align_framed(tile, frame);
+    os.take_behind();
+    d_os.align(d_o, tile, frame);
+    d_os.take_behind();
 #pragma unroll
-    for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-      if (tile + v * PACK_STEP >= dim) break;
-      sum = add_products(os.packs[v].floats(), d_os.packs[v].floats(), sum);
+    for (uint v = 0; v < TILE_PACKS; ++v) {
+      if (tile + v * PACK_STEP >= frame.end) break;
+      products.add(v, os.packs[v].floats(), d_os.packs[v].floats(), tile, frame);
     }
+    products.end_tile(tile, frame);
   }
-  sum = row_sum(sum, exchange, index);
+  const float sum = row_sum(products.sum, exchange, index);
   if (first == 0 && dim > 0) d[row_offset(at, params.d)] = sum;
 }

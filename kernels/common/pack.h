@@ -11,6 +11,7 @@ using namespace metal;
 template <typename T>
 struct Word {
   enum : uint { kElements = 2 };
+  typedef ushort Bits;  // of one element
   static float2 split(uint word) { return float2(as_type<vec<T, 2>>(word)); }
   static uint join(float2 elements) { return as_type<uint>(vec<T, 2>(elements)); }
 };
@@ -19,6 +20,7 @@ struct Word {
 template <>
 struct Word<bfloat> {
   enum : uint { kElements = 2 };
+  typedef ushort Bits;
   static float2 split(uint word) {
     return float2(as_type<float>(word << 16), as_type<float>(word & 0xffff0000u));
   }
@@ -28,6 +30,7 @@ struct Word<bfloat> {
 template <>
 struct Word<float> {
   enum : uint { kElements = 1 };
+  typedef uint Bits;
   static float2 split(uint word) { return float2(as_type<float>(word), 0.0f); }
   static uint join(float2 elements) { return as_type<uint>(elements.x); }
 };
@@ -47,6 +50,17 @@ template <>
 struct Access<8> {
   typedef uint2 Words;
 };
+template <>
+struct Access<4> {
+  typedef uint Words;
+};
+
+METAL_FUNC uint word_of(uint words, uint) { return words; }
+METAL_FUNC uint word_of(uint2 words, uint i) { return words[i]; }
+METAL_FUNC uint word_of(uint4 words, uint i) { return words[i]; }
+METAL_FUNC void set_word_of(thread uint& words, uint, uint value) { words = value; }
+METAL_FUNC void set_word_of(thread uint2& words, uint i, uint value) { words[i] = value; }
+METAL_FUNC void set_word_of(thread uint4& words, uint i, uint value) { words[i] = value; }
 
 /// kWidth neighbouring elements as they lie in memory: 16 bytes, or 8 or 32 where the dtype is not
 /// the one that the width was chosen for.
@@ -69,11 +83,14 @@ struct Pack {
     for (uint i = 0; i < kAccesses; ++i) reinterpret_cast<device Words*>(to)[i] = words[i];
   }
 
+  uint word(uint i) const { return word_of(words[i / kWordsEach], i % kWordsEach); }
+  void set_word(uint i, uint value) { set_word_of(words[i / kWordsEach], i % kWordsEach, value); }
+
   Floats<kWidth> floats() const {
     Floats<kWidth> result;
 #pragma unroll
     for (uint i = 0; i < kWidth / kElements; ++i) {
-      const float2 elements = Word<T>::split(words[i / kWordsEach][i % kWordsEach]);
+      const float2 elements = Word<T>::split(word(i));
       for (uint k = 0; k < kElements; ++k) result.at[i * kElements + k] = elements[k];
     }
     return result;
@@ -84,8 +101,7 @@ struct Pack {
 #pragma unroll
     for (uint i = 0; i < kWidth / kElements; ++i) {
       const uint first = i * kElements;
-      words[i / kWordsEach][i % kWordsEach] =
-          Word<T>::join(float2(values.at[first], values.at[first + kElements - 1]));
+      set_word(i, Word<T>::join(float2(values.at[first], values.at[first + kElements - 1])));
     }
   }
 };

@@ -62,25 +62,35 @@ void rms_norm_backward_long(
   device float* dw_partial = nullptr;
 #endif
   threadgroup float2 exchange[2 * EXCHANGE_SIZE];
-  const uint tiles = uint((params.dim - 1) / TILE_SIZE) + 1, tile = group % tiles;
+  const uint tiles = TILES_OF(params.dim), tile = group % tiles;
   const float inverse_dim = 1.0f / float(params.dim);
   const long rows = row_count(params.rows), stride = groups / tiles, begin = group / tiles;
   const uint steps = begin < rows ? uint((rows - begin - 1) / stride + 1) : 0;
-  const TileColumns columns = {tile * TILE_SIZE + index * VECTOR_WIDTH, uint(params.dim)};
+  const RowFrame frame =
+      frame_of(x + row_offset(row_index(params.rows, begin), params.x), uint(params.dim));
+  const TilePlace place = {tile * TILE_SIZE + first_column(index), frame};
+  x -= frame.begin;
+  weight -= frame.begin;
+  dy -= frame.begin;
+  dresidual -= frame.begin;
+  dx -= frame.begin;
+  dw_partial += begin * params.dim - frame.begin;
 
   Tile<WEIGHT_TYPE> w;
-  if (HAS_WEIGHT) load_columns(w, weight, columns);
+  if (HAS_WEIGHT) {
+    w.load(weight, place.first, frame);
+    w.align(weight, place.first, frame);
+    w.take_behind();
+  }
   PackFloats dw[VECTORS_PER_THREAD];
   for (uint v = 0; v < VECTORS_PER_THREAD; ++v) dw[v] = splat<VECTOR_WIDTH>(0.0f);
 
-  const TileRing xs = {stages + index}, dys = {stages + RING_PACKS + index};
-  const TileExit exit = {stages + 2 * RING_PACKS + index};
+  const TileRing x_ring = tile_ring(stages, index), dy_ring = tile_ring(stages + RING_PACKS, index);
   for (uint step = 0; step < steps + TILE_STAGES - 1; ++step) {
-    begin_copies();
     if (step < steps) {
       const RowIndex at = row_index(params.rows, begin + step * stride);
-      xs.start(step, x + row_offset(at, params.x), columns);
-      dys.start(step, dy + row_offset(at, params.dy), columns);
+      x_ring.start(step, x + row_offset(at, params.x), place);
+      dy_ring.start(step, dy + row_offset(at, params.dy), place);
     }
     end_copies();
     if (step == 0) continue;
@@ -89,27 +99,29 @@ void rms_norm_backward_long(
     const bool waiting = step >= TILE_STAGES - 1;
     const long row_behind = begin + behind * stride;
     const RowIndex at_behind = row_index(params.rows, row_behind);
+    device const X_TYPE* bypass_row = dresidual + row_offset(at_behind, params.dresidual);
     Tile<X_TYPE> bypass;
-    if (HAS_DRESIDUAL && waiting) {
-      load_columns(bypass, dresidual + row_offset(at_behind, params.dresidual), columns);
-    }
+    if (HAS_DRESIDUAL && waiting) bypass.load(bypass_row, place.first, frame);
 
     if (now < steps) {
-      const RowIndex at = row_index(params.rows, begin + now * stride);
-      device const X_TYPE* x_row = x + row_offset(at, params.x);
-      device const X_TYPE* dy_row = dy + row_offset(at, params.dy);
       await_copies();
-      float2 tile_sums = float2(0.0f);  // of x^2 and of dy * w * x
+      const Tile<X_TYPE> xs = x_ring.read(now, place), dys = dy_ring.read(now, place);
+      RowSum squares, products;  // of x^2 and of dy * w * x
+      squares.begin();
+      products.begin();
 #pragma unroll
-      for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-        if (!columns.exist(v)) break;
-        const PackFloats values = xs.read(now, x_row, columns, v);
-        PackFloats wdy = dys.read(now, dy_row, columns, v);
+      for (uint v = 0; v < TILE_PACKS; ++v) {
+        if (!place.exists(v)) break;
+        const PackFloats values = place.of(xs.packs[v], v);
+        PackFloats wdy = place.of(dys.packs[v], v);
         if (HAS_WEIGHT) wdy = multiply(wdy, weight_factors(w.packs[v]));
-        if (!HAS_RMS_INV) tile_sums.x = add_products(values, values, tile_sums.x);
-        tile_sums.y = add_products(wdy, values, tile_sums.y);
+        if (!HAS_RMS_INV) squares.add(v, values, values, place.first, frame);
+        products.add(v, wdy, values, place.first, frame);
       }
-      tile_sums = row_sum(tile_sums, exchange + now % 2 * EXCHANGE_SIZE, index);
+      if (!HAS_RMS_INV) squares.end_tile(place.first, frame);
+      products.end_tile(place.first, frame);
+      const float2 tile_sums = row_sum(float2(squares.sum, products.sum),
+                                       exchange + now % 2 * EXCHANGE_SIZE, index);
       if (index == 0) publish(sums + ((begin + now * stride) * tiles + tile) * 2, tile_sums);
     }
 
@@ -122,31 +134,29 @@ void rms_norm_backward_long(
       const float r = HAS_RMS_INV ? rms_inv[row_offset(at_behind, params.rms_inv)]
                                   : rms_inv_of(row_sums.x, inverse_dim, params.eps);
       const float x_factor = -(row_sums.y * inverse_dim * r * (r * r));
-      device const X_TYPE* x_row = x + row_offset(at_behind, params.x);
-      device const X_TYPE* dy_row = dy + row_offset(at_behind, params.dy);
-      device X_TYPE* dx_row = dx + row_offset(at_behind, params.dx);
+      const Tile<X_TYPE> xs = x_ring.read(behind, place);
+      Tile<X_TYPE> dys = dy_ring.read(behind, place);
+      if (HAS_DRESIDUAL) bypass.align(bypass_row, place.first, frame);
 #pragma unroll
       for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-        if (!columns.exist(v)) break;
-        const PackFloats values = xs.read(behind, x_row, columns, v);
-        const PackFloats dyr =
-            multiply(dys.read(behind, dy_row, columns, v), splat<VECTOR_WIDTH>(r));
+        if (!place.exists(v)) break;
+        const PackFloats values = place.of(xs.packs[v], v);
+        const PackFloats dyr = multiply(place.of(dys.packs[v], v), splat<VECTOR_WIDTH>(r));
         if (HAS_DW) dw[v] = multiply_add(dyr, values, dw[v]);
         if (HAS_DX) {
           PackFloats rest = HAS_DRESIDUAL ? bypass.packs[v].floats() : splat<VECTOR_WIDTH>(-0.0f);
           rest = multiply_add(values, splat<VECTOR_WIDTH>(x_factor), rest);
           const PackFloats factors =
               HAS_WEIGHT ? weight_factors(w.packs[v]) : splat<VECTOR_WIDTH>(1.0f);
-          exit.put(multiply_add(dyr, factors, rest), dx_row, columns, v);
+          dys.packs[v].set(multiply_add(dyr, factors, rest));
         }
       }
-      if (HAS_DX) exit.finish(dx_row, columns);
+      if (HAS_DX) dys.store(dx + row_offset(at_behind, params.dx), place.first, frame);
     }
   }
 
-  dw_partial += begin * params.dim;
+  Tile<float> partial;
 #pragma unroll
-  for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-    if (HAS_DW && columns.exist(v)) store_columns(dw[v], dw_partial, columns, v);
-  }
+  for (uint v = 0; v < VECTORS_PER_THREAD; ++v) partial.packs[v].set(dw[v]);
+  if (HAS_DW) partial.store(dw_partial, place.first, frame);
 }

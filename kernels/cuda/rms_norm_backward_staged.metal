@@ -32,7 +32,7 @@ void rms_norm_backward_staged(
   dw_partial += group * params.dim;
 
   Tile<WEIGHT_TYPE> w;
-  if (HAS_WEIGHT) w.load(weight, first, dim);
+  if (HAS_WEIGHT) w.load(weight, first, {0, dim});
   PackFloats dw[VECTORS_PER_THREAD];
   for (uint v = 0; v < VECTORS_PER_THREAD; ++v) dw[v] = splat<VECTOR_WIDTH>(0.0f);
 
@@ -54,7 +54,7 @@ void rms_norm_backward_staged(
     }
     end_copies();
     Tile<X_TYPE> bypass;
-    if (HAS_DRESIDUAL) bypass.load(dresidual + row_offset(at, params.dresidual), first, dim);
+    if (HAS_DRESIDUAL) bypass.load(dresidual + row_offset(at, params.dresidual), first, {0, dim});
     float r = HAS_RMS_INV ? rms_inv[row_offset(at, params.rms_inv)] : 0.0f;
 
     await_copies<1>();

@@ -21,10 +21,12 @@
 #include "cuda/tile_ring.h"
 
 /// x + residual, rounded as it is written.
-METAL_FUNC PackFloats summed(PackFloats values, PackFloats residual) {
-  RowPack sum;
-  sum.set(add(values, residual));
-  return sum.floats();
+METAL_FUNC Tile<X_TYPE> summed(Tile<X_TYPE> tile, Tile<X_TYPE> residual) {
+#pragma unroll
+  for (uint v = 0; v < TILE_PACKS; ++v) {
+    tile.packs[v].set(add(tile.packs[v].floats(), residual.packs[v].floats()));
+  }
+  return tile;
 }
 
 [[kernel, max_total_threads_per_threadgroup(THREADS_PER_ROW), cooperative(GROUPS_PER_UNIT)]]
@@ -69,21 +71,30 @@ void rms_norm_long(
   device float* rms_inv = nullptr;
 #endif
   threadgroup float exchange[2 * EXCHANGE_SIZE];
-  const uint tiles = uint((params.dim - 1) / TILE_SIZE) + 1, tile = group % tiles;
+  const uint tiles = TILES_OF(params.dim), tile = group % tiles;
   const long rows = row_count(params.rows), stride = groups / tiles, begin = group / tiles;
   const uint steps = begin < rows ? uint((rows - begin - 1) / stride + 1) : 0;
-  const TileColumns columns = {tile * TILE_SIZE + index * VECTOR_WIDTH, uint(params.dim)};
+  const RowFrame frame =
+      frame_of(x + row_offset(row_index(params.rows, begin), params.x), uint(params.dim));
+  const TilePlace place = {tile * TILE_SIZE + first_column(index), frame};
+  x -= frame.begin;
+  weight -= frame.begin;
+  residual -= frame.begin;
+  scale -= frame.begin;
+  sum -= frame.begin;
+  y -= frame.begin;
   Tile<WEIGHT_TYPE> w;
-  if (HAS_WEIGHT) load_columns(w, weight, columns);
+  if (HAS_WEIGHT) {
+    w.load(weight, place.first, frame);
+    w.align(weight, place.first, frame);
+  }
 
-  const TileRing xs = {stages + index}, residuals = {stages + RING_PACKS + index};
-  const TileExit exit = {stages + (HAS_RESIDUAL ? 2 : 1) * RING_PACKS + index};
+  const TileRing xs = tile_ring(stages, index), residuals = tile_ring(stages + RING_PACKS, index);
   for (uint step = 0; step < steps + TILE_STAGES - 1; ++step) {
-    begin_copies();
     if (step < steps) {
       const RowIndex at = row_index(params.rows, begin + step * stride);
-      xs.start(step, x + row_offset(at, params.x), columns);
-      if (HAS_RESIDUAL) residuals.start(step, residual + row_offset(at, params.residual), columns);
+      xs.start(step, x + row_offset(at, params.x), place);
+      if (HAS_RESIDUAL) residuals.start(step, residual + row_offset(at, params.residual), place);
     }
     end_copies();
     if (step == 0) continue;
@@ -92,31 +103,30 @@ void rms_norm_long(
     const bool waiting = step >= TILE_STAGES - 1;
     const long row_behind = begin + behind * stride;
     const RowIndex at_behind = row_index(params.rows, row_behind);
+    device const X_TYPE* scale_row = scale + row_offset(at_behind, params.scale);
     Tile<X_TYPE> factor;
-    if (HAS_SCALE && waiting) {
-      load_columns(factor, scale + row_offset(at_behind, params.scale), columns);
-    }
+    if (HAS_SCALE && waiting) factor.load(scale_row, place.first, frame);
 
     if (now < steps) {
       const RowIndex at = row_index(params.rows, begin + now * stride);
-      device const X_TYPE* x_row = x + row_offset(at, params.x);
-      device const X_TYPE* residual_row = residual + row_offset(at, params.residual);
-      device X_TYPE* sum_row = sum + row_offset(at, params.sum);
       await_copies();
-      float squares = 0.0f;
-#pragma unroll
-      for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-        if (!columns.exist(v)) break;
-        PackFloats s = xs.read(now, x_row, columns, v);
-        if (HAS_RESIDUAL) {
-          s = summed(s, residuals.read(now, residual_row, columns, v));
-          exit.put(s, sum_row, columns, v);
-        }
-        squares = add_products(s, s, squares);
+      Tile<X_TYPE> s = xs.read(now, place);
+      if (HAS_RESIDUAL) s = summed(s, residuals.read(now, place));
+      if (HAS_RESIDUAL && !SHIFTED) {
+        s.store(sum + row_offset(at, params.sum), place.first, frame);
       }
-      if (HAS_RESIDUAL) exit.finish(sum_row, columns);
-      squares = row_sum(squares, exchange + now % 2 * EXCHANGE_SIZE, index);
-      if (index == 0) publish(sums + (begin + now * stride) * tiles + tile, squares);
+      RowSum squares;
+      squares.begin();
+#pragma unroll
+      for (uint v = 0; v < TILE_PACKS; ++v) {
+        if (!place.exists(v)) break;
+        const PackFloats values = place.of(s.packs[v], v);
+        squares.add(v, values, values, place.first, frame);
+      }
+      squares.end_tile(place.first, frame);
+      const float tile_sum =
+          row_sum(squares.sum, exchange + now % 2 * EXCHANGE_SIZE, index);
+      if (index == 0) publish(sums + (begin + now * stride) * tiles + tile, tile_sum);
     }
 
     if (waiting) {
@@ -125,18 +135,18 @@ void rms_norm_long(
         squares += await(sums + row_behind * tiles + part);
       }
       const float r = rms_inv_of(lane_sum<SIMD_WIDTH>(squares), params.inverse_dim, params.eps);
-      if (HAS_RMS_INV && columns.first == 0) rms_inv[row_offset(at_behind, params.rms_inv)] = r;
-      device const X_TYPE* x_row = x + row_offset(at_behind, params.x);
-      device const X_TYPE* residual_row = residual + row_offset(at_behind, params.residual);
-      device X_TYPE* y_row = y + row_offset(at_behind, params.y);
+      if (HAS_RMS_INV && place.first == 0) rms_inv[row_offset(at_behind, params.rms_inv)] = r;
+      Tile<X_TYPE> s = xs.read(behind, place);
+      if (HAS_RESIDUAL) s = summed(s, residuals.read(behind, place));
+      // It may go where other groups read what lies behind their run: these have published.
+      if (HAS_RESIDUAL && SHIFTED) {
+        s.store(sum + row_offset(at_behind, params.sum), place.first, frame);
+      }
+      if (HAS_SCALE) factor.align(scale_row, place.first, frame);
 #pragma unroll
       for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-        if (!HAS_Y || !columns.exist(v)) break;
-        PackFloats values = xs.read(behind, x_row, columns, v);
-        if (HAS_RESIDUAL) {
-          values = summed(values, residuals.read(behind, residual_row, columns, v));
-        }
-        values = multiply(values, splat<VECTOR_WIDTH>(r));
+        if (!HAS_Y || !place.exists(v)) break;
+        PackFloats values = multiply(s.packs[v].floats(), splat<VECTOR_WIDTH>(r));
         if (ROUND_BEFORE_WEIGHT) {
           RowPack rounded;
           rounded.set(values);
@@ -144,9 +154,9 @@ void rms_norm_long(
         }
         if (HAS_WEIGHT) values = multiply(values, weight_factors(w.packs[v]));
         if (HAS_SCALE) values = multiply(values, factor.packs[v].floats());
-        exit.put(values, y_row, columns, v);
+        s.packs[v].set(values);
       }
-      if (HAS_Y) exit.finish(y_row, columns);
+      if (HAS_Y) s.store(y + row_offset(at_behind, params.y), place.first, frame);
     }
   }
 }

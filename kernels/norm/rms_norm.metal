@@ -12,8 +12,7 @@
 // cache; all that multiplies s is requested before the row's threads wait for each other.
 
 #include "common/row_index.h"
-#include "common/row_sum.h"
-#include "common/tile.h"
+#include "common/folded_sum.h"
 #include "norm/params.h"
 #include "norm/weight.h"
 
@@ -68,44 +67,65 @@ void rms_norm(
 
   // Threads of a row past the last one have no columns: they only keep the others company.
   const uint dim = row < row_count(params.rows) ? uint(params.dim) : 0;
-  const uint first = index % THREADS_PER_ROW * VECTOR_WIDTH;
-  const uint end = LOOPED ? dim : TILE_SIZE;
+  const RowFrame frame = frame_of(x, dim);
+  x -= frame.begin;
+  weight -= frame.begin;
+  residual -= frame.begin;
+  scale -= frame.begin;
+  sum -= frame.begin;
+  y -= frame.begin;
+  const uint first = first_column(index % THREADS_PER_ROW);
+  const uint end = LOOPED ? frame.end : TILE_SIZE;
 
   Tile<X_TYPE> s, addend, factor;
   Tile<WEIGHT_TYPE> w;
-  if (HAS_WEIGHT && !LOOPED) w.load(weight, first, dim);
-  if (HAS_SCALE && !LOOPED) factor.load(scale, first, dim);
-  float squares[PACK_SUMS] = {};
-  for (uint tile = first; tile < end; tile += TILE_SIZE) {
-    s.load(x, tile, dim);
-    if (HAS_RESIDUAL) addend.load(residual, tile, dim);
+  if (HAS_WEIGHT && !LOOPED) w.load(weight, first, frame);
+  if (HAS_SCALE && !LOOPED) factor.load(scale, first, frame);
+  FoldedSum squares;
+  squares.begin();
+  for (uint begin = 0; begin < end; begin += TILE_SIZE) {
+    const uint tile = begin + first;
+    s.load_framed(x, tile, frame);
+    if (HAS_RESIDUAL) addend.load(residual, tile, frame);
+    s.align_framed(tile, frame);
+    s.take_behind();
+    if (HAS_RESIDUAL) {
+      addend.align(residual, tile, frame);
+      addend.take_behind();
+    }
 #pragma unroll
-    for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-      const uint column = tile + v * PACK_STEP;
-      if (column >= dim) break;
-      if (HAS_RESIDUAL) {
-        s.packs[v].set(add(s.packs[v].floats(), addend.packs[v].floats()));
-        s.packs[v].store(sum + column);
-      }
+    for (uint v = 0; v < TILE_PACKS; ++v) {
+      if (tile + v * PACK_STEP >= frame.end) break;
+      if (HAS_RESIDUAL) s.packs[v].set(add(s.packs[v].floats(), addend.packs[v].floats()));
       // Of s as rounded: the norm of the sum has the bits that it would have on its own.
       const PackFloats values = s.packs[v].floats();
-      squares[v % PACK_SUMS] = add_products(values, values, squares[v % PACK_SUMS]);
+      squares.add(v, values, tile, frame);
     }
+    squares.end_tile(tile, frame);
+#if HAS_RESIDUAL && SHIFTED
+    // The sum may go where others read what lies behind their run.
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+#endif
+    if (HAS_RESIDUAL) s.store(sum, tile, frame);
   }
 
   const float r =
-      rms_inv_of(folded_row_sum(squares, exchange, index), params.inverse_dim, params.eps);
+      rms_inv_of(squares.over_row(exchange, index), params.inverse_dim, params.eps);
   if (HAS_RMS_INV && first == 0 && dim > 0) *rms_inv = r;
   if (!HAS_Y) return;
 
-  for (uint tile = first; tile < end; tile += TILE_SIZE) {
-    if (LOOPED) s.load(HAS_RESIDUAL ? sum : x, tile, dim);
-    if (LOOPED && HAS_WEIGHT) w.load(weight, tile, dim);
-    if (LOOPED && HAS_SCALE) factor.load(scale, tile, dim);
+  for (uint begin = 0; begin < end; begin += TILE_SIZE) {
+    const uint tile = begin + first;
+    device const X_TYPE* source = HAS_RESIDUAL ? sum : x;
+    if (LOOPED) s.load(source, tile, frame);
+    if (LOOPED && HAS_WEIGHT) w.load(weight, tile, frame);
+    if (LOOPED && HAS_SCALE) factor.load(scale, tile, frame);
+    if (LOOPED) s.align(source, tile, frame);
+    if (HAS_WEIGHT) w.align(weight, tile, frame);
+    if (HAS_SCALE) factor.align(scale, tile, frame);
 #pragma unroll
     for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-      const uint column = tile + v * PACK_STEP;
-      if (column >= dim) break;
+      if (tile + v * PACK_STEP >= frame.end) break;
       PackFloats values = multiply(s.packs[v].floats(), splat<VECTOR_WIDTH>(r));
       if (ROUND_BEFORE_WEIGHT) {
         s.packs[v].set(values);
@@ -113,7 +133,8 @@ void rms_norm(
       }
       if (HAS_WEIGHT) values = multiply(values, weight_factors(w.packs[v]));
       if (HAS_SCALE) values = multiply(values, factor.packs[v].floats());
-      store_floats(values, y + column);
+      s.packs[v].set(values);
     }
+    s.store(y, tile, frame);
   }
 }

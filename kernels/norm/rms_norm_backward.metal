@@ -5,7 +5,9 @@
 //   dw_partial[group] = sum of dy * x * r over the group's rows, in a fixed order
 //
 // A group takes ROWS_PER_GROUP neighbouring rows, then rows that lie as many further on as all
-// groups together take, so that groups which run at the same time read neighbouring memory. It
+// groups together take, so that groups which run at the same time read neighbouring memory. Rows
+// that begin anywhere (SHIFTED) lie evenly, and the number of groups is a multiple of a pack: a
+// group takes each so many-th row, and all of them begin at the same place in a pack. A group
 // keeps its weights and its sums of dw in registers from row to row. A row that fits one tile is
 // read once, and the next one is requested before this one's threads wait for each other:
 // 3 * dim elements a row, and 4 bytes * dim for each partial. A longer row (LOOPED) is read twice
@@ -63,23 +65,37 @@ void rms_norm_backward(
 
   const long rows = row_count(params.rows);
   const long stride = long(groups) * ROWS_PER_GROUP;
-  const long begin = long(group) * ROWS_PER_GROUP;
-  const uint first = index % THREADS_PER_ROW * VECTOR_WIDTH;
+  const long apart = SHIFTED ? groups : 1;  // rows that go together
+  const long begin = SHIFTED ? group : long(group) * ROWS_PER_GROUP;
+  const long mine = index / THREADS_PER_ROW * apart;
+  const uint first = first_column(index % THREADS_PER_ROW);
   const float inverse_dim = 1.0f / float(params.dim);
-  dw_partial += group * params.dim;
+
+  // Threads of a row past the last one have no columns.
+  RowIndex at = row_index(params.rows, begin + mine);
+  const RowFrame frame = frame_of(x + row_offset(at, params.x), uint(params.dim));
+  const RowFrame no_row = {frame.begin, frame.begin};
+  x -= frame.begin;
+  weight -= frame.begin;
+  dy -= frame.begin;
+  dresidual -= frame.begin;
+  dx -= frame.begin;
+  dw_partial += group * params.dim - frame.begin;
 
   Tile<X_TYPE> xs, dys, bypass, next_xs, next_dys;
   Tile<WEIGHT_TYPE> w;
-  if (HAS_WEIGHT && !LOOPED) w.load(weight, first, uint(params.dim));
+  if (HAS_WEIGHT && !LOOPED) {
+    w.load(weight, first, frame);
+    w.align(weight, first, frame);
+    w.take_behind();
+  }
   PackFloats dw[VECTORS_PER_THREAD];
   for (uint v = 0; v < VECTORS_PER_THREAD; ++v) dw[v] = splat<VECTOR_WIDTH>(0.0f);
 
-  // Threads of a row past the last one have no columns.
-  RowIndex at = row_index(params.rows, begin + index / THREADS_PER_ROW);
-  uint dim = begin + index / THREADS_PER_ROW < rows ? uint(params.dim) : 0;
+  RowFrame next_frame = begin + mine < rows ? frame : no_row;
   if (!LOOPED) {
-    next_xs.load(x + row_offset(at, params.x), first, dim);
-    next_dys.load(dy + row_offset(at, params.dy), first, dim);
+    next_xs.load_framed(x + row_offset(at, params.x), first, next_frame);
+    next_dys.load(dy + row_offset(at, params.dy), first, next_frame);
   }
   for (long together = begin; together < rows; together += stride) {
     device const X_TYPE* x_row = x + row_offset(at, params.x);
@@ -87,39 +103,54 @@ void rms_norm_backward(
     device const X_TYPE* dresidual_row = dresidual + row_offset(at, params.dresidual);
     device X_TYPE* dx_row = dx + row_offset(at, params.dx);
     const long rms_inv_at = row_offset(at, params.rms_inv);
-    const uint row_dim = dim;
-    const uint row_end = LOOPED ? row_dim : TILE_SIZE;
+    const RowFrame row_frame = next_frame;
+    const bool exists = row_frame.begin < row_frame.end;
+    const uint row_end = LOOPED ? row_frame.end : TILE_SIZE;
 
-    const long next = together + stride + index / THREADS_PER_ROW;
+    const long next = together + stride + mine;
     at = row_index(params.rows, next);
-    dim = next < rows ? uint(params.dim) : 0;
+    next_frame = next < rows ? frame : no_row;
     if (!LOOPED) {
       xs = next_xs;
       dys = next_dys;
-      next_xs.load(x + row_offset(at, params.x), first, dim);
-      next_dys.load(dy + row_offset(at, params.dy), first, dim);
+      next_xs.load_framed(x + row_offset(at, params.x), first, next_frame);
+      next_dys.load(dy + row_offset(at, params.dy), first, next_frame);
     }
 
-    float r = HAS_RMS_INV && row_dim > 0 ? rms_inv[rms_inv_at] : 0.0f;
-    float2 sums = float2(0.0f);  // of x^2 and of dy * w * x
-    for (uint tile = first; tile < row_end; tile += TILE_SIZE) {
+    float r = HAS_RMS_INV && exists ? rms_inv[rms_inv_at] : 0.0f;
+    RowSum squares, products;  // of x^2 and of dy * w * x
+    squares.begin();
+    products.begin();
+    for (uint start = 0; start < row_end; start += TILE_SIZE) {
+      const uint tile = start + first;
       if (LOOPED) {
-        xs.load(x_row, tile, row_dim);
-        dys.load(dy_row, tile, row_dim);
+        xs.load_framed(x_row, tile, row_frame);
+        dys.load(dy_row, tile, row_frame);
       } else if (HAS_DRESIDUAL) {
-        bypass.load(dresidual_row, tile, row_dim);
+        bypass.load(dresidual_row, tile, row_frame);
       }
-      if (HAS_WEIGHT && LOOPED) w.load(weight, tile, row_dim);
+      if (HAS_WEIGHT && LOOPED) {
+        w.load(weight, tile, row_frame);
+        w.align(weight, tile, row_frame);
+        w.take_behind();
+      }
+      xs.align_framed(tile, row_frame);
+      xs.take_behind();
+      dys.align(dy_row, tile, row_frame);
+      dys.take_behind();
 #pragma unroll
-      for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-        if (tile + v * PACK_STEP >= row_dim) break;
+      for (uint v = 0; v < TILE_PACKS; ++v) {
+        if (tile + v * PACK_STEP >= row_frame.end) break;
         const PackFloats values = xs.packs[v].floats();
         PackFloats wdy = dys.packs[v].floats();
         if (HAS_WEIGHT) wdy = multiply(wdy, weight_factors(w.packs[v]));
-        if (!HAS_RMS_INV) sums.x = add_products(values, values, sums.x);
-        sums.y = add_products(wdy, values, sums.y);
+        if (!HAS_RMS_INV) squares.add(v, values, values, tile, row_frame);
+        products.add(v, wdy, values, tile, row_frame);
       }
+      if (!HAS_RMS_INV) squares.end_tile(tile, row_frame);
+      products.end_tile(tile, row_frame);
     }
+    float2 sums = float2(squares.sum, products.sum);
     if (HAS_DX || !HAS_RMS_INV) {
       sums = row_sum(sums, exchange + turn, index);
       turn = EXCHANGE_SIZE - turn;
@@ -127,59 +158,67 @@ void rms_norm_backward(
     if (!HAS_RMS_INV) r = rms_inv_of(sums.x, inverse_dim, params.eps);
     const float x_factor = -(sums.y * inverse_dim * r * (r * r));
 
-    for (uint tile = first; tile < row_end; tile += TILE_SIZE) {
+    for (uint start = 0; start < row_end; start += TILE_SIZE) {
+      const uint tile = start + first;
+      Tile<float> partial;
       if (LOOPED) {
-        xs.load(x_row, tile, row_dim);
-        dys.load(dy_row, tile, row_dim);
-        if (HAS_DRESIDUAL) bypass.load(dresidual_row, tile, row_dim);
-        if (HAS_WEIGHT) w.load(weight, tile, row_dim);
+        xs.load_framed(x_row, tile, row_frame);
+        dys.load(dy_row, tile, row_frame);
+        if (HAS_DRESIDUAL) bypass.load(dresidual_row, tile, row_frame);
+        if (HAS_WEIGHT) w.load(weight, tile, row_frame);
+        xs.align_framed(tile, row_frame);
+        dys.align(dy_row, tile, row_frame);
+        if (HAS_WEIGHT) w.align(weight, tile, row_frame);
+      }
+      if (HAS_DRESIDUAL) bypass.align(dresidual_row, tile, row_frame);
+      if (HAS_DW && LOOPED && together > begin) {
+        partial.load(dw_partial, tile, row_frame);
+        partial.align(dw_partial, tile, row_frame);
       }
 #pragma unroll
       for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-        const uint column = tile + v * PACK_STEP;
-        if (column >= row_dim) break;
+        if (tile + v * PACK_STEP >= row_frame.end) break;
         const PackFloats values = xs.packs[v].floats();
         const PackFloats dyr = multiply(dys.packs[v].floats(), splat<VECTOR_WIDTH>(r));
         if (HAS_DW && LOOPED) {
-          dw[v] = together == begin ? splat<VECTOR_WIDTH>(0.0f)
-                                    : load_floats<VECTOR_WIDTH>(dw_partial + column);
+          dw[v] = together > begin ? partial.packs[v].floats() : splat<VECTOR_WIDTH>(0.0f);
         }
         if (HAS_DW) dw[v] = multiply_add(dyr, values, dw[v]);
-        if (HAS_DW && LOOPED) store_floats(dw[v], dw_partial + column);
+        if (HAS_DW && LOOPED) partial.packs[v].set(dw[v]);
         if (HAS_DX) {
           PackFloats rest = HAS_DRESIDUAL ? bypass.packs[v].floats() : splat<VECTOR_WIDTH>(-0.0f);
           rest = multiply_add(values, splat<VECTOR_WIDTH>(x_factor), rest);
           const PackFloats factors =
               HAS_WEIGHT ? weight_factors(w.packs[v]) : splat<VECTOR_WIDTH>(1.0f);
-          store_floats(multiply_add(dyr, factors, rest), dx_row + column);
+          dys.packs[v].set(multiply_add(dyr, factors, rest));
         }
       }
+      if (HAS_DW && LOOPED) partial.store(dw_partial, tile, row_frame);
+      if (HAS_DX) dys.store(dx_row, tile, row_frame);
     }
   }
 
 #if SHARED_DW
   // The rows that went together add up in their order; neighbouring threads write neighbours.
-  threadgroup float shared[ROWS_PER_GROUP * PACK_STEP];
+  threadgroup float shared[ROWS_PER_GROUP * STEP_SIZE];
 #pragma unroll
   for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint i = 0; i < VECTOR_WIDTH; ++i) {
-      shared[index / THREADS_PER_ROW * PACK_STEP + first + i] = dw[v].at[i];
-    }
+    for (uint i = 0; i < VECTOR_WIDTH; ++i) shared[index * VECTOR_WIDTH + i] = dw[v].at[i];
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint i = index; i < PACK_STEP; i += THREADS_PER_ROW * ROWS_PER_GROUP) {
-      const uint column = v * PACK_STEP + i;
-      if (column >= uint(params.dim)) break;
+    for (uint i = index; i < STEP_SIZE; i += THREADS_PER_ROW * ROWS_PER_GROUP) {
+      const uint column = first_column(i / VECTOR_WIDTH) + v * PACK_STEP + i % VECTOR_WIDTH;
+      if (column >= frame.end) break;
+      if (column < frame.begin) continue;
       float sum = shared[i];
-      for (uint k = 1; k < ROWS_PER_GROUP; ++k) sum += shared[k * PACK_STEP + i];
+      for (uint k = 1; k < ROWS_PER_GROUP; ++k) sum += shared[k * STEP_SIZE + i];
       dw_partial[column] = sum;
     }
   }
 #elif HAS_DW && !LOOPED
+  Tile<float> partial;
 #pragma unroll
-  for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-    const uint column = first + v * PACK_STEP;
-    if (column < uint(params.dim)) store_floats(dw[v], dw_partial + column);
-  }
+  for (uint v = 0; v < VECTORS_PER_THREAD; ++v) partial.packs[v].set(dw[v]);
+  partial.store(dw_partial, first, frame);
 #endif
 }

@@ -28,6 +28,9 @@ std::string_view kernel_type(const Argument& operand, const Argument& otherwise)
 /// 1 or 0.
 constexpr int flag(bool value) { return value ? 1 : 0; }
 
+/// Bytes by which an operand begins after a pack.
+int64_t begin_in_pack(const Argument& operand);
+
 /// Whether packs of `pack_bytes` can be read and written in accesses of 16 bytes (or of the pack,
 /// where it is smaller) at the operand's first element and at `strides` elements from it and from
 /// each other. A pack has a power of two of bytes. What is absent is aligned.

@@ -15,15 +15,17 @@ constexpr int64_t kShortRowVectors = 2;
 }  // namespace
 
 void RowPlan::add_to(core::Macros& macros) const {
-  macros.add({{"VECTOR_WIDTH", width},
+  macros.add({{"VECTOR_WIDTH", packs.width},
+              {"SHIFTED", flag(packs.shifted)},
               {"VECTORS_PER_THREAD", vectors},
               {"THREADS_PER_ROW", threads},
               {"ROWS_PER_GROUP", rows}});
 }
 
-int64_t pack_width(int64_t dim, DType dtype, bool aligned) {
+RowPacks row_packs(int64_t dim, DType dtype, bool aligned, int64_t most_lone) {
   const int64_t width = 16 / size_of(dtype);
-  return aligned && dim % width == 0 ? width : 1;
+  if (aligned && dim % width == 0) return {width, false};
+  return dim <= most_lone ? RowPacks{1, false} : RowPacks{width, true};
 }
 
 // Packs of a row, and who holds them (limits.vectors = 4):
@@ -33,11 +35,13 @@ int64_t pack_width(int64_t dim, DType dtype, bool aligned) {
 //   packs each    2    2    2    2    4    4    4     4     4     4     4
 //
 // A few packs a thread keep enough bytes in flight; many threads with one pack each do not, and a
-// group of more threads waits longer for its slowest.
-RowPlan plan_rows(int64_t dim, int64_t width, const RowLimits& limits) {
-  const int64_t packs = (dim - 1) / width + 1;
-  int64_t threads = kMinThreads;
-  while (threads < kSimdWidth && packs > threads * kShortRowVectors) threads *= 2;
+// group of more threads waits longer for its slowest. Shifted rows have a SIMD-group at least, and
+// may reach into one pack more.
+RowPlan plan_rows(int64_t dim, RowPacks of, const RowLimits& limits) {
+  const int64_t packs = (dim - 1 + (of.shifted ? of.width - 1 : 0)) / of.width + 1;
+  int64_t threads = of.shifted ? kSimdWidth : kMinThreads;
+  const int64_t few = of.width == 1 ? limits.vectors : kShortRowVectors;
+  while (threads < kSimdWidth && packs > threads * few) threads *= 2;
   while (threads < limits.threads && packs > threads * limits.vectors) threads *= 2;
   int64_t most = limits.vectors;
   // A little more for each thread, where twice as many would leave places empty.
@@ -46,7 +50,7 @@ RowPlan plan_rows(int64_t dim, int64_t width, const RowLimits& limits) {
     most = limits.stretch;
   }
   const int64_t vectors = std::min((packs - 1) / threads + 1, most);
-  return {.width = width,
+  return {.packs = of,
           .vectors = vectors,
           .threads = threads,
           .rows = std::max<int64_t>(1, limits.group / threads),
@@ -60,7 +64,9 @@ bool are_few(int64_t rows, int64_t threads) {
 
 RowPlan spread_rows(RowPlan plan, int64_t rows) {
   constexpr int64_t kMostThreads = 256, kFewestVectors = 2;
-  if (plan.looped || plan.threads < kSimdWidth || !are_few(rows, plan.threads)) return plan;
+  if (plan.packs.shifted || plan.looped || plan.threads < kSimdWidth ||
+      !are_few(rows, plan.threads))
+    return plan;
   plan.rows = 1;
   const bool folds = std::has_single_bit(static_cast<uint64_t>(plan.vectors));
   while (folds && plan.vectors > kFewestVectors && 2 * plan.threads <= kMostThreads) {
@@ -71,6 +77,14 @@ RowPlan spread_rows(RowPlan plan, int64_t rows) {
 }
 
 int row_dims(const RowDims& rows) { return rows.count[0] * rows.count[1] == 1 ? 1 : 3; }
+
+bool rows_alike(const RowPlace& a, const RowPlace& b) {
+  const auto begin = [](const RowPlace& place) { return begin_in_pack(place.operand); };
+  const auto step = [](const RowPlace& place) {
+    return place.strides.stride[2] * size_of(place.operand.view().dtype()) % 16;
+  };
+  return begin(a) == begin(b) && step(a) == step(b);
+}
 
 bool rows_aligned(std::span<const RowPlace> places) {
   return std::all_of(places.begin(), places.end(), [](const RowPlace& place) {

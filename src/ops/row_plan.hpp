@@ -17,19 +17,27 @@ struct RowLimits {
   int64_t threads = 1024;  // most of a row: a longer one is looped
 };
 
-struct RowPlan {
-  int64_t width, vectors, threads, rows;  // threads of a row, rows of a group
-  bool looped;                            // the row is more than a tile
+/// What rows move in.
+struct RowPacks {
+  int64_t width;  // elements of a pack
+  bool shifted;   // rows begin or end inside of packs
+};
 
-  /// VECTOR_WIDTH, VECTORS_PER_THREAD, THREADS_PER_ROW, ROWS_PER_GROUP.
+struct RowPlan {
+  RowPacks packs;
+  int64_t vectors, threads, rows;  // packs of a thread, threads of a row, rows of a group
+  bool looped;                     // the row is more than a tile
+
+  /// VECTOR_WIDTH, SHIFTED, VECTORS_PER_THREAD, THREADS_PER_ROW, ROWS_PER_GROUP.
   void add_to(core::Macros& macros) const;
 };
 
-/// Elements of a pack: 16 bytes if `aligned` says that rows allow it, else one.
-int64_t pack_width(int64_t dim, DType dtype, bool aligned);
+/// Packs of 16 bytes. Rows that are not `aligned` move one element at a time up to a length of
+/// `most_lone`, and in packs of memory from there on.
+RowPacks row_packs(int64_t dim, DType dtype, bool aligned, int64_t most_lone);
 
-/// Depends on the row's length, the width and the kernel alone.
-RowPlan plan_rows(int64_t dim, int64_t width, const RowLimits& limits);
+/// Depends on the row's length, its packs and the kernel alone.
+RowPlan plan_rows(int64_t dim, RowPacks packs, const RowLimits& limits);
 
 /// Whether rows with so many threads each leave most of a GPU idle.
 bool are_few(int64_t rows, int64_t threads);
@@ -46,6 +54,9 @@ struct RowPlace {
   const Argument& operand;
   const RowStrides& strides;
 };
+
+/// Whether rows that lie evenly begin at the same places in packs.
+bool rows_alike(const RowPlace& a, const RowPlace& b);
 
 /// Whether all of them begin with a pack; absent ones do.
 bool rows_aligned(std::span<const RowPlace> places);

@@ -88,6 +88,21 @@ TEST_P(BatchInvariance, ALongRowAloneGivesTheBitsItGivesInABatch) {
   }
 }
 
+class KernelTextInvariance : public BatchInvariance {};
+
+// Rows begin at every place within a pack, in one SIMD-group and in several.
+TEST_P(KernelTextInvariance, ARowAloneGivesTheBitsItGivesInABatch) {
+  for (const RowOperation& operation : test::row_operations()) {
+    if (operation.heads > 0) continue;
+    for (const int64_t dim : {131, 2051}) check(operation, 9, dim);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Text, KernelTextInvariance,
+                         testing::Combine(testing::Values(test::kText),
+                                          testing::Values(DType::f32, DType::bf16)),
+                         test::InstanceName());
+
 INSTANTIATE_TEST_SUITE_P(EveryDevice, BatchInvariance,
                          testing::Combine(testing::ValuesIn(test::tested_devices()),
                                           testing::ValuesIn(kFloatDTypes)),

@@ -52,7 +52,7 @@ TEST(LongPlan, RowsThatBeginAnywhereTakeMore) {
   rows.shifted = true;
   const int64_t packs = 64 * 4;
   EXPECT_EQ(aligned, 2 * 3 * packs * 16);
-  EXPECT_EQ(plan(rows)->group_memory, (2 * 3 * (packs + 1) + packs + 2) * 16);
+  EXPECT_EQ(plan(rows)->group_memory, 2 * 3 * (packs + 2) * 16);
 }
 
 using Names = std::vector<std::string>;

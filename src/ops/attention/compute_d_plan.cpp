@@ -9,11 +9,12 @@
 namespace norite::ops {
 
 Plan plan_compute_d(const ComputeDParams& params, std::span<const Argument> arguments) {
+  constexpr int64_t kMostLone = 1000;
   const Argument& o = arguments[kComputeDO];
   const bool aligned =
       rows_aligned(std::array<RowPlace, 2>{{{o, params.o}, {arguments[kComputeDDo], params.d_o}}});
-  const int64_t width = pack_width(params.head_dim, o.view().dtype(), aligned);
-  const RowPlan rows = plan_rows(params.head_dim, width, {.vectors = width == 1 ? 8 : 4});
+  const RowPacks packs = row_packs(params.head_dim, o.view().dtype(), aligned, kMostLone);
+  const RowPlan rows = plan_rows(params.head_dim, packs, {.vectors = packs.width == 1 ? 8 : 4});
   Plan plan{
       .kernel = "flash_attn_train_bwd_compute_d",
       .macros = {{"X_TYPE", kernel_type(o.view().dtype())}, {"ROW_DIMS", row_dims(params.rows)}},

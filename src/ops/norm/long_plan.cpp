@@ -7,24 +7,27 @@ namespace norite::ops {
 
 namespace {
 
+int64_t together(const LongRowsLayout& rows) { return rows.shifted ? rows.width : 1; }
+
+/// A shifted row may reach into one pack more.
 int64_t tiles_of(const LongRowsLayout& rows, const TileShape& shape) {
-  return (rows.dim - 1) / (shape.threads * shape.vectors * rows.width) + 1;
+  const int64_t most = rows.dim + together(rows) - 1;
+  return (most - 1) / (shape.threads * shape.vectors * rows.width) + 1;
 }
 
-/// Bytes of a group's stages, and of what shifted rows take more (kernels/cuda/tile_ring.h).
+/// Bytes of a group's stages; a SIMD-group of shifted rows has a pack more in each
+/// (kernels/cuda/tile_ring.h).
 int64_t memory_of(const LongRowsLayout& rows, const TileShape& shape) {
-  constexpr int64_t kPackBytes = 16;
-  const int64_t packs = shape.threads * shape.vectors;
-  const int64_t ring = rows.staged * rows.stages * (packs + flag(rows.shifted));
-  const int64_t exit = rows.shifted ? packs + 2 : 0;
-  return (ring + exit) * kPackBytes;
+  constexpr int64_t kPackBytes = 16, kSimdWidth = 32;
+  const int64_t more = rows.shifted ? shape.threads / kSimdWidth : 0;
+  return rows.staged * rows.stages * (shape.threads * shape.vectors + more) * kPackBytes;
 }
 
 /// Of all threads that a GPU of an H200's size runs at once, the share that has columns of a row.
 double busy_share(const LongRowsLayout& rows, const TileShape& shape) {
   constexpr int64_t kUnits = 132;
   const int64_t groups = kUnits * shape.groups_per_unit;
-  const int64_t at_once = groups / tiles_of(rows, shape);
+  const int64_t at_once = groups / tiles_of(rows, shape) / together(rows) * together(rows);
   const int64_t packs = groups * shape.threads * shape.vectors;
   return static_cast<double>(at_once * rows.dim) / static_cast<double>(packs * rows.width);
 }
@@ -61,6 +64,7 @@ std::optional<LongPlan> plan_long(Plan plan, const LongRowsLayout& rows,
   return LongPlan{.plan = std::move(plan),
                   .tile = *tile,
                   .tiles = tiles_of(rows, *tile),
+                  .together = together(rows),
                   .group_memory = memory_of(rows, *tile)};
 }
 

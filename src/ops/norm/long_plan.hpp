@@ -19,6 +19,7 @@ struct LongPlan {
   Plan plan;  // without a grid
   TileShape tile;
   int64_t tiles;         // of a row: as many groups share it
+  int64_t together;      // rows at once are a multiple of it, so that a group's begin alike
   int64_t group_memory;  // bytes of a group's stages
 };
 

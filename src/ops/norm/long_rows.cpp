@@ -48,10 +48,11 @@ std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan
   const int64_t groups =
       std::min(plan.tile.groups_per_unit, (limits.max_group_memory_bytes + kReserved) /
                                               (plan.group_memory + kReserved + kExchange));
-  const int64_t at_once = limits.cooperating_units * groups / plan.tiles;
+  const int64_t most = limits.cooperating_units * groups / plan.tiles;
+  const int64_t at_once = most >= rows ? rows : most / plan.together * plan.together;
   const int64_t words = plan.tiles > 1 ? rows * plan.tiles * sums * kWordsPerSum : 0;
   if (at_once == 0 || words > UINT32_MAX) return std::nullopt;
-  LongRows fit{.plan = plan.plan, .rows = std::min(at_once, rows), .words = words};
+  LongRows fit{.plan = plan.plan, .rows = at_once, .words = words};
   fit.plan.macros.add({{"GROUPS_PER_UNIT", groups}});
   fit.plan.grid = {.groups = {fit.rows * plan.tiles, 1, 1},
                    .threads = {plan.tile.threads, 1, 1},

@@ -70,7 +70,10 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
 
   View partials;
   if (op.dw) {
-    const int64_t count = long_rows ? long_rows->rows : (rows - 1) / params.rows_per_partial + 1;
+    const int64_t count = long_rows ? long_rows->rows
+                          : has_native(encoder, "rms_norm_backward")
+                              ? (rows - 1) / params.rows_per_partial + 1
+                              : rms_norm_backward_groups(params, arguments);
     NORITE_TRY_ASSIGN(partials, acquire_partials(encoder, operation, count, params.dim));
     arguments[kRmsNormBackwardDwPartial] = partials;
   }

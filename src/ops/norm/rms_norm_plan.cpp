@@ -30,15 +30,29 @@ std::array<RowPlace, 4> places_of(const RmsNormBackwardParams& params,
            {arguments[kRmsNormBackwardDx], params.dx}}};
 }
 
-/// Elements of a pack: 1 where an operand's rows forbid more. x and weight have the same places in
-/// both passes.
+/// Of rows that do not begin with packs, those that move one element at a time: up to here that is
+/// faster. Two bytes an access are too few early.
+int64_t most_lone(const RmsNormParams&, std::span<const Argument> arguments) {
+  const bool wide = arguments[kRmsNormX].view().dtype() == DType::f32;
+  return wide && !arguments[kRmsNormResidual].bound() ? 4096 : 1000;
+}
+
+/// Shifted rows lie evenly, so that all of a group begin at the same place in a pack, as its
+/// weights and its sums of dw do: they are a multiple of a pack apart.
+int64_t most_lone(const RmsNormBackwardParams& params, std::span<const Argument> arguments) {
+  if (row_dims(params.rows) > 1) return params.dim;
+  return arguments[kRmsNormBackwardX].view().dtype() == DType::f32 ? 8192 : 1000;
+}
+
+/// x and weight have the same places in both passes.
 template <class Params>
-int64_t width_of(const Params& params, std::span<const Argument> arguments) {
+RowPacks packs_of(const Params& params, std::span<const Argument> arguments) {
   static_assert(int{kRmsNormX} == int{kRmsNormBackwardX} &&
                 int{kRmsNormWeight} == int{kRmsNormBackwardWeight});
   const bool aligned =
       is_aligned(arguments[kRmsNormWeight], {}) && rows_aligned(places_of(params, arguments));
-  return pack_width(params.dim, arguments[kRmsNormX].view().dtype(), aligned);
+  return row_packs(params.dim, arguments[kRmsNormX].view().dtype(), aligned,
+                   most_lone(params, arguments));
 }
 
 core::Macros macros_of(const RmsNormParams& params, std::span<const Argument> arguments) {
@@ -72,29 +86,38 @@ core::Macros macros_of(const RmsNormBackwardParams& params, std::span<const Argu
 
 /// Thirty-two elements a thread keep enough bytes in flight; half of them of f32 with a residual,
 /// which takes registers as well. Rows of more than 32 KiB are looped: their second reading finds
-/// them in the nearest cache.
-RowLimits rms_norm_limits(int64_t dim, int64_t width, std::span<const Argument> arguments) {
-  const int64_t group = arguments[kRmsNormScale].bound() ? 128 : 256;
-  if (width == 1) return {.vectors = 8, .group = group};
-  if (dim > 2048 * width) return {.vectors = 4, .group = group, .threads = 512};
-  if (width == 4 && !arguments[kRmsNormResidual].bound()) return {.vectors = 8, .group = group};
+/// them in the nearest cache. Shifted rows cost a thread much that does not depend on how many
+/// packs it has: it has as many as registers hold.
+RowLimits rms_norm_limits(int64_t dim, RowPacks packs, std::span<const Argument> arguments) {
+  const bool scale = arguments[kRmsNormScale].bound();
+  const bool residual = arguments[kRmsNormResidual].bound();
+  const int64_t group = scale ? 128 : 256;
+  if (packs.width == 1) return {.vectors = dim > 2304 ? 17 : 9, .group = 128};
+  if (packs.shifted) {
+    const bool many_operands = packs.width == 8 && (scale || residual);
+    return {.vectors = many_operands ? 5 : 10, .group = 128, .threads = 512};
+  }
+  if (dim > 2048 * packs.width) return {.vectors = 4, .group = group, .threads = 512};
+  if (packs.width == 4 && !residual) return {.vectors = 8, .group = group};
   return {.vectors = 4, .stretch = 6, .group = group};
 }
 
 /// A thread holds x and dy of two rows, the weights and dw, which is f32: sixteen elements of each
-/// are what it can keep in registers.
-RowLimits rms_norm_backward_limits(int64_t width) {
-  if (width == 1) return {.vectors = 8, .threads = 512};
-  return {.vectors = 16 / width, .stretch = width == 4 ? 5 : 0, .threads = 512};
+/// are what it can keep in registers; of shifted rows, as many as leave a multiprocessor 256
+/// threads.
+RowLimits rms_norm_backward_limits(int64_t dim, RowPacks packs) {
+  if (packs.width == 1) return {.vectors = dim > 4608 ? 16 : 9, .threads = 512};
+  if (packs.shifted) return {.vectors = 5, .threads = 256};
+  return {.vectors = 16 / packs.width, .stretch = packs.width == 4 ? 5 : 0, .threads = 512};
 }
 
 }  // namespace
 
 Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> arguments) {
-  const int64_t width = width_of(params, arguments);
+  const RowPacks packs = packs_of(params, arguments);
   const int64_t count = row_count(params.rows);
   const RowPlan rows = spread_rows(
-      plan_rows(params.dim, width, rms_norm_limits(params.dim, width, arguments)), count);
+      plan_rows(params.dim, packs, rms_norm_limits(params.dim, packs, arguments)), count);
   Plan plan{.kernel = "rms_norm",
             .macros = macros_of(params, arguments),
             .grid = groups_of(count, rows.rows, rows.rows * rows.threads),
@@ -104,15 +127,37 @@ Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> argume
   return plan;
 }
 
+namespace {
+
+RowPlan rms_norm_backward_rows(const RmsNormBackwardParams& params,
+                               std::span<const Argument> arguments) {
+  const RowPacks packs = packs_of(params, arguments);
+  return plan_rows(params.dim, packs, rms_norm_backward_limits(params.dim, packs));
+}
+
+int64_t groups_of(const RmsNormBackwardParams& params, std::span<const Argument> arguments,
+                  const RowPlan& rows) {
+  const bool has_dw = arguments[kRmsNormBackwardDwPartial].bound();
+  const int64_t each = has_dw ? params.rows_per_partial : rows.rows;
+  const int64_t groups = (row_count(params.rows) - 1) / each + 1;
+  const int64_t alike = rows.packs.shifted ? rows.packs.width : 1;
+  return (groups + alike - 1) / alike * alike;
+}
+
+}  // namespace
+
+int64_t rms_norm_backward_groups(const RmsNormBackwardParams& params,
+                                 std::span<const Argument> arguments) {
+  return groups_of(params, arguments, rms_norm_backward_rows(params, arguments));
+}
+
 Plan plan_rms_norm_backward(const RmsNormBackwardParams& params,
                             std::span<const Argument> arguments) {
-  const int64_t width = width_of(params, arguments);
-  const RowPlan rows = plan_rows(params.dim, width, rms_norm_backward_limits(width));
-  const bool has_dw = arguments[kRmsNormBackwardDwPartial].bound();
+  const RowPlan rows = rms_norm_backward_rows(params, arguments);
   Plan plan{.kernel = "rms_norm_backward",
             .macros = macros_of(params, arguments),
-            .grid = groups_of(row_count(params.rows), has_dw ? params.rows_per_partial : rows.rows,
-                              rows.rows * rows.threads),
+            .grid = {.groups = {groups_of(params, arguments, rows), 1, 1},
+                     .threads = {rows.rows * rows.threads, 1, 1}},
             .columns = params.dim};
   plan.macros.add({{"LOOPED", flag(rows.looped)}});
   rows.add_to(plan.macros);
@@ -121,10 +166,9 @@ Plan plan_rms_norm_backward(const RmsNormBackwardParams& params,
 
 int64_t rms_norm_backward_groups_per_unit(const RmsNormBackwardParams& params,
                                           std::span<const Argument> arguments) {
-  constexpr int64_t kThreads = 512;  // with 128 registers each
-  const int64_t width = width_of(params, arguments);
-  const RowPlan rows = plan_rows(params.dim, width, rms_norm_backward_limits(width));
-  return std::max<int64_t>(1, kThreads / (rows.rows * rows.threads));
+  const RowPlan rows = rms_norm_backward_rows(params, arguments);
+  const int64_t threads = rows.packs.shifted ? 256 : 512;  // with 256 and 128 registers each
+  return std::max<int64_t>(1, threads / (rows.rows * rows.threads));
 }
 
 namespace {
@@ -137,15 +181,26 @@ LongRowsLayout long_layout(const Params& params, std::span<const Argument> argum
           .staged = staged,
           .stages = stages,
           .most_memory = group_memory,
-          .shifted = width_of(params, arguments) == 1};
+          .shifted = packs_of(params, arguments).shifted};
 }
 
 }  // namespace
 
 namespace {
 
-/// Up to here, a group does better with a row of its own: of packs, and of lone elements.
-constexpr int64_t kPacksAlone = 4096, kElementsAlone = 8192;
+/// Whether a group can go down shifted rows: they lie evenly, and `other`, which is copied along
+/// with x, begins where x does.
+template <class Params>
+bool can_go_together(const Params& params, const RowPlace& x, const RowPlace& other) {
+  return row_dims(params.rows) == 1 && (!other.operand.bound() || rows_alike(x, other));
+}
+
+}  // namespace
+
+namespace {
+
+/// Up to here, a group does better with a row of its own.
+constexpr int64_t kPacksAlone = 4096, kShiftedAlone = 2560;
 
 }  // namespace
 
@@ -155,11 +210,12 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
   // Registers hold fewer packs, and from six for each thread on a multiprocessor holds too few
   // rows.
   constexpr int64_t kThreads = 512, kGroupsPerUnit = 3, kMostPacks = 6 * kThreads;
-  const int64_t width = width_of(params, arguments), packs = params.dim / width;
-  const int64_t in_registers = width == 4 ? 2048 : 1536;
-  if (width == 1 || packs <= in_registers || packs > kMostPacks) return std::nullopt;
+  const auto [width, shifted] = packs_of(params, arguments);
+  const int64_t packs = params.dim / width, in_registers = width == 4 ? 2048 : 1536;
+  if (width == 1 || shifted || packs <= in_registers || packs > kMostPacks) return std::nullopt;
   // Few rows wait for their weights last: registers hold some of them, with the same bits.
-  const RowPlan held = plan_rows(params.dim, width, rms_norm_limits(params.dim, width, arguments));
+  const RowPlan held = plan_rows(params.dim, {width, shifted},
+                                 rms_norm_limits(params.dim, {width, shifted}, arguments));
   if (!held.looped && held.threads == kThreads && are_few(row_count(params.rows), kThreads)) {
     return std::nullopt;
   }
@@ -184,16 +240,23 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments,
                                            int64_t group_memory) {
-  if (params.dim <= kElementsAlone) return std::nullopt;
   const bool residual = arguments[kRmsNormResidual].bound();
   const LongRowsLayout rows =
       long_layout(params, arguments, residual ? 2 : 1, kRmsNormLongStages, group_memory);
-  if (!rows.shifted && params.dim <= kPacksAlone * rows.width) return std::nullopt;
-  static constexpr std::array<TileShape, 1> kShape = {{{256, 4, 3}}}, kShifted = {{{128, 4, 5}}};
-  static constexpr std::array<TileShape, 1> kResidual = {{{128, 4, 3}}},
-                                            kResidualShifted = {{{128, 2, 5}}};
-  const auto& shapes =
-      residual ? (rows.shifted ? kResidualShifted : kResidual) : (rows.shifted ? kShifted : kShape);
+  const int64_t alone = rows.shifted ? kShiftedAlone : kPacksAlone;
+  if (params.dim <= alone * rows.width) return std::nullopt;
+  if (rows.shifted && !can_go_together(params, {arguments[kRmsNormX], params.x},
+                                       {arguments[kRmsNormResidual], params.residual})) {
+    return std::nullopt;
+  }
+  using OneShape = std::array<TileShape, 1>;
+  static constexpr OneShape kShape = {{{256, 4, 3}}}, kResidual = {{{128, 4, 3}}};
+  static constexpr OneShape kWideShifted = {{{128, 4, 6}}}, kNarrowShifted = {{{128, 4, 5}}};
+  static constexpr OneShape kNarrowResidualShifted = {{{64, 4, 6}}};
+  const bool wide = rows.width == 4;
+  const OneShape& plain = !rows.shifted ? kShape : wide ? kWideShifted : kNarrowShifted;
+  const OneShape& summed = rows.shifted && !wide ? kNarrowResidualShifted : kResidual;
+  const OneShape& shapes = residual ? summed : plain;
   return plan_long({.kernel = "rms_norm_long", .macros = macros_of(params, arguments), .grid = {}},
                    rows, shapes);
 }
@@ -220,15 +283,21 @@ const TileShape* staged_tile(int64_t packs) {
 /// A pack of a 16-bit row has twice the sums of dw, and a thread with a residual's gradient holds
 /// more yet. Small groups wait less for each other.
 std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_dresidual) {
-  static constexpr std::array<TileShape, 1> kShifted = {{{128, 3, 5}}};
+  static constexpr std::array<TileShape, 3> kWideShifted = {{{64, 5, 7}, {128, 4, 4}, {256, 3, 3}}};
+  static constexpr std::array<TileShape, 1> kNarrowShifted = {{{64, 5, 6}}},
+                                            kNarrowShiftedDresidual = {{{64, 4, 5}}};
   static constexpr std::array<TileShape, 4> kWide = {
       {{256, 4, 2}, {256, 3, 3}, {64, 5, 7}, {512, 4, 1}}};
   static constexpr std::array<TileShape, 5> kNarrow = {
       {{64, 6, 6}, {64, 5, 7}, {64, 4, 8}, {128, 4, 4}, {256, 4, 2}}};
   static constexpr std::array<TileShape, 3> kNarrowDresidual = {
       {{64, 4, 6}, {128, 4, 3}, {256, 4, 1}}};
-  if (rows.shifted) return kShifted;
-  if (rows.width == 4) return kWide;
+  if (rows.width == 4) {
+    return rows.shifted ? std::span<const TileShape>(kWideShifted) : kWide;
+  }
+  if (rows.shifted) {
+    return has_dresidual ? std::span<const TileShape>(kNarrowShiftedDresidual) : kNarrowShifted;
+  }
   return has_dresidual ? std::span<const TileShape>(kNarrowDresidual) : kNarrow;
 }
 
@@ -241,6 +310,10 @@ std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams&
   LongRowsLayout rows = long_layout(params, arguments, 2, kRmsNormBackwardLongStages, group_memory);
   const bool narrow = rows.width == 8 && !rows.shifted;
   if (params.dim <= (narrow ? kNarrowAlone : kWideAlone)) return std::nullopt;
+  if (rows.shifted && !can_go_together(params, {arguments[kRmsNormBackwardX], params.x},
+                                       {arguments[kRmsNormBackwardDy], params.dy})) {
+    return std::nullopt;
+  }
   const core::Macros macros = macros_of(params, arguments);
   const TileShape* const tile = narrow ? staged_tile(params.dim / rows.width) : nullptr;
   if (tile != nullptr) {

@@ -16,6 +16,10 @@ Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> argume
 Plan plan_rms_norm_backward(const RmsNormBackwardParams& params,
                             std::span<const Argument> arguments);
 
+/// Groups of that plan: each has a partial sum of dw.
+int64_t rms_norm_backward_groups(const RmsNormBackwardParams& params,
+                                 std::span<const Argument> arguments);
+
 /// Groups of that kernel that a multiprocessor runs at once.
 int64_t rms_norm_backward_groups_per_unit(const RmsNormBackwardParams& params,
                                           std::span<const Argument> arguments);
