@@ -50,17 +50,6 @@ template <>
 struct Access<8> {
   typedef uint2 Words;
 };
-template <>
-struct Access<4> {
-  typedef uint Words;
-};
-
-METAL_FUNC uint word_of(uint words, uint) { return words; }
-METAL_FUNC uint word_of(uint2 words, uint i) { return words[i]; }
-METAL_FUNC uint word_of(uint4 words, uint i) { return words[i]; }
-METAL_FUNC void set_word_of(thread uint& words, uint, uint value) { words = value; }
-METAL_FUNC void set_word_of(thread uint2& words, uint i, uint value) { words[i] = value; }
-METAL_FUNC void set_word_of(thread uint4& words, uint i, uint value) { words[i] = value; }
 
 /// kWidth neighbouring elements as they lie in memory: 16 bytes, or 8 or 32 where the dtype is not
 /// the one that the width was chosen for.
@@ -83,8 +72,8 @@ struct Pack {
     for (uint i = 0; i < kAccesses; ++i) reinterpret_cast<device Words*>(to)[i] = words[i];
   }
 
-  uint word(uint i) const { return word_of(words[i / kWordsEach], i % kWordsEach); }
-  void set_word(uint i, uint value) { set_word_of(words[i / kWordsEach], i % kWordsEach, value); }
+  uint word(uint i) const { return words[i / kWordsEach][i % kWordsEach]; }
+  void set_word(uint i, uint value) { words[i / kWordsEach][i % kWordsEach] = value; }
 
   Floats<kWidth> floats() const {
     Floats<kWidth> result;

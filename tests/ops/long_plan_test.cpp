@@ -47,12 +47,17 @@ TEST(LongPlan, AGroupHasNoMoreMemoryThanTheDevice) {
 }
 
 TEST(LongPlan, RowsThatBeginAnywhereTakeMore) {
-  LongRowsLayout rows = bf16_rows(16384);
-  const int64_t aligned = plan(rows)->group_memory;
+  constexpr std::array<TileShape, 1> kShape = {{{64, 6, 6}}};
+  LongRowsLayout rows = bf16_rows(12288);
+  const auto aligned = plan_long({}, rows, kShape);
+  EXPECT_EQ(aligned->group_memory, 2 * 3 * (64 * 6) * 16);
+  EXPECT_EQ(aligned->tiles, 4);
+  EXPECT_EQ(aligned->together, 1);
   rows.shifted = true;
-  const int64_t packs = 64 * 4;
-  EXPECT_EQ(aligned, 2 * 3 * packs * 16);
-  EXPECT_EQ(plan(rows)->group_memory, 2 * 3 * (packs + 2) * 16);
+  const auto shifted = plan_long({}, rows, kShape);
+  EXPECT_EQ(shifted->group_memory, 2 * 3 * (64 * 6 + 2) * 16);
+  EXPECT_EQ(shifted->tiles, 5);     // the last pack may be one further
+  EXPECT_EQ(shifted->together, 8);  // rows at once are whole packs apart
 }
 
 using Names = std::vector<std::string>;

@@ -10,10 +10,14 @@
 namespace norite {
 namespace {
 
+using ops::RowPacks;
 using ops::RowPlan;
 using test::must;
 
-RowPlan bf16_rows(int64_t dim) { return ops::plan_rows(dim, 8, {.vectors = 4, .group = 256}); }
+constexpr RowPacks kPacks = {.width = 8, .shifted = false},
+                   kShifted = {.width = 8, .shifted = true};
+
+RowPlan bf16_rows(int64_t dim) { return ops::plan_rows(dim, kPacks, {.vectors = 4, .group = 256}); }
 
 TEST(RowPlan, FewRowsHaveMoreThreadsEach) {
   const RowPlan many = ops::spread_rows(bf16_rows(2048), 4096);
@@ -26,12 +30,34 @@ TEST(RowPlan, FewRowsHaveMoreThreadsEach) {
 }
 
 TEST(RowPlan, RowsThatDoNotFoldKeepTheirThreads) {
-  const RowPlan odd = ops::plan_rows(2816, 8, {.vectors = 4, .stretch = 6, .group = 256});
+  const RowPlan odd = ops::plan_rows(2816, kPacks, {.vectors = 4, .stretch = 6, .group = 256});
   ASSERT_EQ(odd.vectors, 6);
   EXPECT_EQ(ops::spread_rows(odd, 1).threads, odd.threads);
-  const RowPlan looped = ops::plan_rows(65536, 8, {.vectors = 4, .threads = 512});
+  const RowPlan looped = ops::plan_rows(65536, kPacks, {.vectors = 4, .threads = 512});
   ASSERT_TRUE(looped.looped);
   EXPECT_EQ(ops::spread_rows(looped, 1).threads, looped.threads);
+}
+
+TEST(RowPlan, RowsThatDoNotBeginWithPacksMoveElementsUpToALength) {
+  const auto packs = [](int64_t dim, bool aligned) {
+    return ops::row_packs(dim, DType::bf16, aligned, 1000);
+  };
+  EXPECT_EQ(packs(1000, true).width, 8);
+  EXPECT_FALSE(packs(1000, true).shifted);
+  EXPECT_EQ(packs(1000, false).width, 1);
+  EXPECT_EQ(packs(999, true).width, 1);
+  EXPECT_EQ(packs(1001, true).width, 8);
+  EXPECT_TRUE(packs(1001, true).shifted);
+  EXPECT_TRUE(packs(2048, false).shifted);
+}
+
+TEST(RowPlan, ShiftedRowsHaveASimdGroupAndRoomForOnePackMore) {
+  const ops::RowLimits limits = {.vectors = 8, .group = 128};
+  EXPECT_EQ(ops::plan_rows(20, kShifted, limits).threads, 32);
+  EXPECT_EQ(ops::plan_rows(2041, kShifted, limits).threads, 32);
+  EXPECT_EQ(ops::plan_rows(2042, kShifted, limits).threads, 64);
+  const RowPlan one = ops::plan_rows(2048, kShifted, limits);
+  EXPECT_EQ(ops::spread_rows(one, 1).threads, one.threads);
 }
 
 class FewAndManyRows : public test::OnDevice<std::tuple<std::string, DType>> {};
