@@ -8,8 +8,8 @@
 // On an H200: f32 rows of 12288 columns reach 0.97 of the copy bandwidth, which was 0.94 with a
 // second reading; bf16 rows of 16384 columns 0.96, in registers 0.94.
 
+#include "common/folded_sum.h"
 #include "common/row_index.h"
-#include "common/row_sum.h"
 #include "cuda/staged_row.h"
 #include "norm/params.h"
 #include "norm/weight.h"

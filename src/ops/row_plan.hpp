@@ -43,7 +43,7 @@ RowPlan plan_rows(int64_t dim, RowPacks packs, const RowLimits& limits);
 bool are_few(int64_t rows, int64_t threads);
 
 /// More threads for each row where `rows` of them are too few to fill a GPU. Only for kernels whose
-/// sums do not depend on how many threads share a row (kernels/common/row_sum.h).
+/// sums do not depend on how many threads share a row (kernels/common/folded_sum.h).
 RowPlan spread_rows(RowPlan plan, int64_t rows);
 
 /// ROW_DIMS: 1 where all rows lie evenly, which saves their addresses much arithmetic.
