@@ -23,44 +23,13 @@
 
 [[kernel, max_total_threads_per_threadgroup(THREADS_PER_ROW), cooperative(GROUPS_PER_UNIT)]]
 void rms_norm_backward_long(
-    device const X_TYPE* x [[buffer(kRmsNormBackwardX)]],
-#if HAS_WEIGHT
-    device const WEIGHT_TYPE* weight [[buffer(kRmsNormBackwardWeight)]],
-#endif
-    device const X_TYPE* dy [[buffer(kRmsNormBackwardDy)]],
-#if HAS_RMS_INV
-    device const float* rms_inv [[buffer(kRmsNormBackwardRmsInv)]],
-#endif
-#if HAS_DRESIDUAL
-    device const X_TYPE* dresidual [[buffer(kRmsNormBackwardDresidual)]],
-#endif
-#if HAS_DX
-    device X_TYPE* dx [[buffer(kRmsNormBackwardDx)]],
-#endif
-#if HAS_DW
-    device float* dw_partial [[buffer(kRmsNormBackwardDwPartial)]],
-#endif
-    constant RmsNormBackwardParams& params [[buffer(kRmsNormBackwardParams)]],
+#include "norm/rms_norm_backward_operands.h"
     device SharedSum* sums [[buffer(kRmsNormBackwardLongSums)]],
     threadgroup RowPack* stages [[threadgroup(0)]],
     uint group [[threadgroup_position_in_grid]],
     uint groups [[threadgroups_per_grid]],
     uint index [[thread_index_in_threadgroup]]) {
-#if !HAS_WEIGHT
-  device const WEIGHT_TYPE* weight = nullptr;
-#endif
-#if !HAS_RMS_INV
-  device const float* rms_inv = nullptr;
-#endif
-#if !HAS_DRESIDUAL
-  device const X_TYPE* dresidual = nullptr;
-#endif
-#if !HAS_DX
-  device X_TYPE* dx = nullptr;
-#endif
-#if !HAS_DW
-  device float* dw_partial = nullptr;
-#endif
+#include "norm/rms_norm_backward_absent.h"
   threadgroup float2 exchange[2 * EXCHANGE_SIZE];
   const uint tiles = TILES_OF(params.dim), tile = group % tiles;
   const float inverse_dim = 1.0f / float(params.dim);

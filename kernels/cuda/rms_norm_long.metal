@@ -31,45 +31,13 @@ METAL_FUNC Tile<X_TYPE> summed(Tile<X_TYPE> tile, Tile<X_TYPE> residual) {
 
 [[kernel, max_total_threads_per_threadgroup(THREADS_PER_ROW), cooperative(GROUPS_PER_UNIT)]]
 void rms_norm_long(
-    device const X_TYPE* x [[buffer(kRmsNormX)]],
-#if HAS_WEIGHT
-    device const WEIGHT_TYPE* weight [[buffer(kRmsNormWeight)]],
-#endif
-#if HAS_RESIDUAL
-    device const X_TYPE* residual [[buffer(kRmsNormResidual)]],
-    device X_TYPE* sum [[buffer(kRmsNormSum)]],
-#endif
-#if HAS_SCALE
-    device const X_TYPE* scale [[buffer(kRmsNormScale)]],
-#endif
-#if HAS_Y
-    device X_TYPE* y [[buffer(kRmsNormY)]],
-#endif
-#if HAS_RMS_INV
-    device float* rms_inv [[buffer(kRmsNormRmsInv)]],
-#endif
-    constant RmsNormParams& params [[buffer(kRmsNormParams)]],
+#include "norm/rms_norm_operands.h"
     device SharedSum* sums [[buffer(kRmsNormLongSums)]],
     threadgroup RowPack* stages [[threadgroup(0)]],
     uint group [[threadgroup_position_in_grid]],
     uint groups [[threadgroups_per_grid]],
     uint index [[thread_index_in_threadgroup]]) {
-#if !HAS_WEIGHT
-  device const WEIGHT_TYPE* weight = nullptr;
-#endif
-#if !HAS_RESIDUAL
-  device const X_TYPE* residual = nullptr;
-  device X_TYPE* sum = nullptr;
-#endif
-#if !HAS_SCALE
-  device const X_TYPE* scale = nullptr;
-#endif
-#if !HAS_Y
-  device X_TYPE* y = nullptr;
-#endif
-#if !HAS_RMS_INV
-  device float* rms_inv = nullptr;
-#endif
+#include "norm/rms_norm_absent.h"
   threadgroup float exchange[2 * EXCHANGE_SIZE];
   const uint tiles = TILES_OF(params.dim), tile = group % tiles;
   const long rows = row_count(params.rows), stride = groups / tiles, begin = group / tiles;

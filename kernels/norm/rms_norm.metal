@@ -18,42 +18,10 @@
 
 [[kernel, max_total_threads_per_threadgroup(THREADS_PER_ROW * ROWS_PER_GROUP)]]
 void rms_norm(
-    device const X_TYPE* x [[buffer(kRmsNormX)]],
-#if HAS_WEIGHT
-    device const WEIGHT_TYPE* weight [[buffer(kRmsNormWeight)]],
-#endif
-#if HAS_RESIDUAL
-    device const X_TYPE* residual [[buffer(kRmsNormResidual)]],
-    device X_TYPE* sum [[buffer(kRmsNormSum)]],
-#endif
-#if HAS_SCALE
-    device const X_TYPE* scale [[buffer(kRmsNormScale)]],
-#endif
-#if HAS_Y
-    device X_TYPE* y [[buffer(kRmsNormY)]],
-#endif
-#if HAS_RMS_INV
-    device float* rms_inv [[buffer(kRmsNormRmsInv)]],
-#endif
-    constant RmsNormParams& params [[buffer(kRmsNormParams)]],
+#include "norm/rms_norm_operands.h"
     uint group [[threadgroup_position_in_grid]],
     uint index [[thread_index_in_threadgroup]]) {
-#if !HAS_WEIGHT
-  device const WEIGHT_TYPE* weight = nullptr;
-#endif
-#if !HAS_RESIDUAL
-  device const X_TYPE* residual = nullptr;
-  device X_TYPE* sum = nullptr;
-#endif
-#if !HAS_SCALE
-  device const X_TYPE* scale = nullptr;
-#endif
-#if !HAS_Y
-  device X_TYPE* y = nullptr;
-#endif
-#if !HAS_RMS_INV
-  device float* rms_inv = nullptr;
-#endif
+#include "norm/rms_norm_absent.h"
   threadgroup float exchange[FOLD_EXCHANGE_SIZE];
 
   const long row = long(group) * ROWS_PER_GROUP + index / THREADS_PER_ROW;
