@@ -54,7 +54,8 @@ void rms_norm_backward_long(
   PackFloats dw[VECTORS_PER_THREAD];
   for (uint v = 0; v < VECTORS_PER_THREAD; ++v) dw[v] = splat<VECTOR_WIDTH>(0.0f);
 
-  const TileRing x_ring = tile_ring(stages, index), dy_ring = tile_ring(stages + RING_PACKS, index);
+  const TileRing x_ring = tile_ring(stages, index);
+  const TileBeside dy_ring = {tile_ring(stages + RING_PACKS, index)};
   for (uint step = 0; step < steps + TILE_STAGES - 1; ++step) {
     if (step < steps) {
       const RowIndex at = row_index(params.rows, begin + step * stride);
@@ -73,8 +74,10 @@ void rms_norm_backward_long(
     if (HAS_DRESIDUAL && waiting) bypass.load(bypass_row, place.first, frame);
 
     if (now < steps) {
+      const RowIndex at = row_index(params.rows, begin + now * stride);
       await_copies();
-      const Tile<X_TYPE> xs = x_ring.read(now, place), dys = dy_ring.read(now, place);
+      const Tile<X_TYPE> xs = x_ring.read(now, place);
+      const Tile<X_TYPE> dys = dy_ring.read(now, dy + row_offset(at, params.dy), place);
       RowSum squares, products;  // of x^2 and of dy * w * x
       squares.begin();
       products.begin();
@@ -104,7 +107,7 @@ void rms_norm_backward_long(
                                   : rms_inv_of(row_sums.x, inverse_dim, params.eps);
       const float x_factor = -(row_sums.y * inverse_dim * r * (r * r));
       const Tile<X_TYPE> xs = x_ring.read(behind, place);
-      Tile<X_TYPE> dys = dy_ring.read(behind, place);
+      Tile<X_TYPE> dys = dy_ring.read(behind, dy + row_offset(at_behind, params.dy), place);
       if (HAS_DRESIDUAL) bypass.align(bypass_row, place.first, frame);
 #pragma unroll
       for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {

@@ -57,7 +57,8 @@ void rms_norm_long(
     w.align(weight, place.first, frame);
   }
 
-  const TileRing xs = tile_ring(stages, index), residuals = tile_ring(stages + RING_PACKS, index);
+  const TileRing xs = tile_ring(stages, index);
+  const TileBeside residuals = {tile_ring(stages + RING_PACKS, index)};
   for (uint step = 0; step < steps + TILE_STAGES - 1; ++step) {
     if (step < steps) {
       const RowIndex at = row_index(params.rows, begin + step * stride);
@@ -79,7 +80,10 @@ void rms_norm_long(
       const RowIndex at = row_index(params.rows, begin + now * stride);
       await_copies();
       Tile<X_TYPE> s = xs.read(now, place);
-      if (HAS_RESIDUAL) s = summed(s, residuals.read(now, place));
+      if (HAS_RESIDUAL) {
+        device const X_TYPE* residual_row = residual + row_offset(at, params.residual);
+        s = summed(s, residuals.read(now, residual_row, place));
+      }
       if (HAS_RESIDUAL && !SHIFTED) {
         s.store(sum + row_offset(at, params.sum), place.first, frame);
       }
@@ -105,7 +109,10 @@ void rms_norm_long(
       const float r = rms_inv_of(lane_sum<SIMD_WIDTH>(squares), params.inverse_dim, params.eps);
       if (HAS_RMS_INV && place.first == 0) rms_inv[row_offset(at_behind, params.rms_inv)] = r;
       Tile<X_TYPE> s = xs.read(behind, place);
-      if (HAS_RESIDUAL) s = summed(s, residuals.read(behind, place));
+      if (HAS_RESIDUAL) {
+        device const X_TYPE* residual_row = residual + row_offset(at_behind, params.residual);
+        s = summed(s, residuals.read(behind, residual_row, place));
+      }
       // It may go where other groups read what lies behind their run: these have published.
       if (HAS_RESIDUAL && SHIFTED) {
         s.store(sum + row_offset(at_behind, params.sum), place.first, frame);

@@ -85,6 +85,28 @@ struct TileRing {
   }
 };
 
+/// An operand beside x: through the ring as well, unless its rows begin at other places in packs
+/// than those of x (APART). Then it is read from memory, each time.
+struct TileBeside {
+  TileRing ring;
+
+  void start(uint step, device const X_TYPE* row, TilePlace place) const {
+    if (!APART) ring.start(step, row, place);
+  }
+
+  Tile<X_TYPE> read(uint step, device const X_TYPE* row, TilePlace place) const {
+#if APART
+    Tile<X_TYPE> tile;
+    tile.load(row, place.first, place.frame);
+    tile.align(row, place.first, place.frame);
+    tile.take_behind();
+    return tile;
+#else
+    return ring.read(step, place);
+#endif
+  }
+};
+
 /// `index`: of the thread in its group.
 METAL_FUNC TileRing tile_ring(threadgroup RowPack* stages, uint index) {
   return {stages + first_column(index) / VECTOR_WIDTH + SHIFTED * (index / SIMD_WIDTH)};

@@ -21,8 +21,13 @@ using test::must;
 constexpr std::array<TileShape, 3> kShapes = {{{64, 6, 6}, {64, 4, 8}, {256, 4, 2}}};
 
 LongRowsLayout bf16_rows(int64_t dim, int64_t memory = 227 << 10) {
-  return {
-      .dim = dim, .width = 8, .staged = 2, .stages = 3, .most_memory = memory, .shifted = false};
+  return {.dim = dim,
+          .width = 8,
+          .staged = 2,
+          .stages = 3,
+          .most_memory = memory,
+          .shifted = false,
+          .apart = false};
 }
 
 std::optional<LongPlan> plan(const LongRowsLayout& rows) { return plan_long({}, rows, kShapes); }
@@ -103,6 +108,20 @@ TEST(LongPlan, GroupsShareWhatOneCannotHold) {
   EXPECT_EQ(backward_kernels(DType::f16, 16384), staged);
   EXPECT_EQ(backward_kernels(DType::bf16, 20001), shared);
   EXPECT_EQ(backward_kernels(DType::bf16, 32768), shared);
+}
+
+TEST(LongPlan, AGroupGoesDownRowsThatBeginAlike) {
+  const auto kernels = [](int64_t dim) {
+    return kernels_of([&](const Device& device, Encoder& encoder) {
+      // Every third row is left out: they do not lie evenly.
+      const auto rows = [&] {
+        return must(View(must(device.empty(DType::bf16, {4, 3, dim}))).slice(1, 0, 2));
+      };
+      return ops::rms_norm_backward(encoder, {.x = rows(), .dy = rows(), .dx = rows()});
+    });
+  };
+  EXPECT_EQ(kernels(20001), Names{"rms_norm_backward"});
+  EXPECT_EQ(kernels(32768), (Names{"clear_sums", "rms_norm_backward_long"}));
 }
 
 TEST(LongPlan, RowsThatRegistersHoldBadlyAreStaged) {

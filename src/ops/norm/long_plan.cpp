@@ -60,7 +60,8 @@ std::optional<LongPlan> plan_long(Plan plan, const LongRowsLayout& rows,
                    {"VECTORS_PER_THREAD", tile->vectors},
                    {"THREADS_PER_ROW", tile->threads},
                    {"ROWS_PER_GROUP", 1},
-                   {"SHIFTED", flag(rows.shifted)}});
+                   {"SHIFTED", flag(rows.shifted)},
+                   {"APART", flag(rows.apart)}});
   return LongPlan{.plan = std::move(plan),
                   .tile = *tile,
                   .tiles = tiles_of(rows, *tile),

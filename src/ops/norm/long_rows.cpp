@@ -49,7 +49,9 @@ std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan
       std::min(plan.tile.groups_per_unit, (limits.max_group_memory_bytes + kReserved) /
                                               (plan.group_memory + kReserved + kExchange));
   const int64_t most = limits.cooperating_units * groups / plan.tiles;
-  const int64_t at_once = most >= rows ? rows : most / plan.together * plan.together;
+  // Not so few that rows among others would have another kernel than alone.
+  const int64_t whole = most / plan.together * plan.together;
+  const int64_t at_once = whole > 0 && most >= rows ? rows : whole;
   const int64_t words = plan.tiles > 1 ? rows * plan.tiles * sums * kWordsPerSum : 0;
   if (at_once == 0 || words > UINT32_MAX) return std::nullopt;
   LongRows fit{.plan = plan.plan, .rows = at_once, .words = words};

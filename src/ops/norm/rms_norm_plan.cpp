@@ -173,26 +173,19 @@ int64_t rms_norm_backward_groups_per_unit(const RmsNormBackwardParams& params,
 
 namespace {
 
+/// `other`: staged beside x, or absent.
 template <class Params>
 LongRowsLayout long_layout(const Params& params, std::span<const Argument> arguments,
-                           int64_t staged, int64_t stages, int64_t group_memory) {
+                           const RowPlace& other, int64_t stages, int64_t group_memory) {
+  const Argument& x = arguments[kRmsNormX];
+  const bool shifted = packs_of(params, arguments).shifted;
   return {.dim = params.dim,
-          .width = 16 / size_of(arguments[kRmsNormX].view().dtype()),
-          .staged = staged,
+          .width = 16 / size_of(x.view().dtype()),
+          .staged = 1 + flag(other.operand.bound()),
           .stages = stages,
           .most_memory = group_memory,
-          .shifted = packs_of(params, arguments).shifted};
-}
-
-}  // namespace
-
-namespace {
-
-/// Whether a group can go down shifted rows: they lie evenly, and `other`, which is copied along
-/// with x, begins where x does.
-template <class Params>
-bool can_go_together(const Params& params, const RowPlace& x, const RowPlace& other) {
-  return row_dims(params.rows) == 1 && (!other.operand.bound() || rows_alike(x, other));
+          .shifted = shifted,
+          .apart = shifted && other.operand.bound() && !rows_alike({x, params.x}, other)};
 }
 
 }  // namespace
@@ -242,13 +235,11 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            int64_t group_memory) {
   const bool residual = arguments[kRmsNormResidual].bound();
   const LongRowsLayout rows =
-      long_layout(params, arguments, residual ? 2 : 1, kRmsNormLongStages, group_memory);
+      long_layout(params, arguments, {arguments[kRmsNormResidual], params.residual},
+                  kRmsNormLongStages, group_memory);
   const int64_t alone = rows.shifted ? kShiftedAlone : kPacksAlone;
   if (params.dim <= alone * rows.width) return std::nullopt;
-  if (rows.shifted && !can_go_together(params, {arguments[kRmsNormX], params.x},
-                                       {arguments[kRmsNormResidual], params.residual})) {
-    return std::nullopt;
-  }
+  if (rows.shifted && row_dims(params.rows) > 1) return std::nullopt;
   using OneShape = std::array<TileShape, 1>;
   static constexpr OneShape kShape = {{{256, 4, 3}}}, kResidual = {{{128, 4, 3}}};
   static constexpr OneShape kWideShifted = {{{128, 4, 6}}}, kNarrowShifted = {{{128, 4, 5}}};
@@ -307,13 +298,11 @@ std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams&
                                                     std::span<const Argument> arguments,
                                                     int64_t group_memory) {
   constexpr int64_t kWideAlone = 8192, kNarrowAlone = 2048;
-  LongRowsLayout rows = long_layout(params, arguments, 2, kRmsNormBackwardLongStages, group_memory);
+  if (packs_of(params, arguments).width == 1) return std::nullopt;
+  LongRowsLayout rows = long_layout(params, arguments, {arguments[kRmsNormBackwardDy], params.dy},
+                                    kRmsNormBackwardLongStages, group_memory);
   const bool narrow = rows.width == 8 && !rows.shifted;
   if (params.dim <= (narrow ? kNarrowAlone : kWideAlone)) return std::nullopt;
-  if (rows.shifted && !can_go_together(params, {arguments[kRmsNormBackwardX], params.x},
-                                       {arguments[kRmsNormBackwardDy], params.dy})) {
-    return std::nullopt;
-  }
   const core::Macros macros = macros_of(params, arguments);
   const TileShape* const tile = narrow ? staged_tile(params.dim / rows.width) : nullptr;
   if (tile != nullptr) {
