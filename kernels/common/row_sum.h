@@ -11,6 +11,16 @@
 #define SIMDGROUPS_PER_ROW 1
 #endif
 
+/// Between reading a tile and overwriting it in place, and the other way round: of shifted rows,
+/// threads also read what others of the row write. Nothing for other rows.
+METAL_FUNC void meet_in_place() {
+#if SHIFTED && SIMDGROUPS_PER_ROW > 1
+  threadgroup_barrier(mem_flags::mem_device);
+#elif SHIFTED
+  simdgroup_barrier(mem_flags::mem_device);
+#endif
+}
+
 /// Places for what SIMD-groups tell each other.
 #define EXCHANGE_SIZE (SIMDGROUPS_PER_ROW * ROWS_PER_GROUP)
 
@@ -20,12 +30,17 @@
 template <typename T>
 METAL_FUNC T row_sum(T value, threadgroup T* exchange, uint index) {
 #if SIMDGROUPS_PER_ROW == 1
+  meet_in_place();
   return lane_sum<THREADS_PER_ROW>(value);
 #else
   const uint simdgroup = index / SIMD_WIDTH, lane = index % SIMD_WIDTH;
   value = lane_sum<SIMD_WIDTH>(value);
   if (lane == 0) exchange[simdgroup] = value;
+#if SHIFTED
+  threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
+#else
   threadgroup_barrier(mem_flags::mem_threadgroup);
+#endif
   const uint first = simdgroup / SIMDGROUPS_PER_ROW * SIMDGROUPS_PER_ROW;
   return lane_sum<SIMDGROUPS_PER_ROW>(exchange[first + lane % SIMDGROUPS_PER_ROW]);
 #endif

@@ -70,11 +70,10 @@ void rms_norm(
       squares.add(v, values, tile, frame);
     }
     squares.end_tile(tile, frame);
-#if HAS_RESIDUAL && SHIFTED
-    // The sum may go where others read what lies behind their run.
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-#endif
-    if (HAS_RESIDUAL) s.store(sum, tile, frame);
+    if (HAS_RESIDUAL) {
+      meet_in_place();
+      s.store(sum, tile, frame);
+    }
   }
 
   const float r =
@@ -82,6 +81,7 @@ void rms_norm(
   if (HAS_RMS_INV && first == 0 && dim > 0) *rms_inv = r;
   if (!HAS_Y) return;
 
+  if (LOOPED) meet_in_place();
   for (uint begin = 0; begin < end; begin += TILE_SIZE) {
     const uint tile = begin + first;
     device const X_TYPE* source = HAS_RESIDUAL ? sum : x;
@@ -103,6 +103,7 @@ void rms_norm(
       if (HAS_SCALE) values = multiply(values, factor.packs[v].floats());
       s.packs[v].set(values);
     }
+    if (LOOPED) meet_in_place();
     s.store(y, tile, frame);
   }
 }

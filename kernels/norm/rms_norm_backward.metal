@@ -127,6 +127,7 @@ void rms_norm_backward(
     if (!HAS_RMS_INV) r = rms_inv_of(sums.x, inverse_dim, params.eps);
     const float x_factor = -(sums.y * inverse_dim * r * (r * r));
 
+    if (LOOPED) meet_in_place();
     for (uint start = 0; start < row_end; start += TILE_SIZE) {
       const uint tile = start + first;
       Tile<float> partial;
@@ -162,6 +163,7 @@ void rms_norm_backward(
           dys.packs[v].set(multiply_add(dyr, factors, rest));
         }
       }
+      if (LOOPED) meet_in_place();
       if (HAS_DW && LOOPED) partial.store(dw_partial, tile, row_frame);
       if (HAS_DX) dys.store(dx_row, tile, row_frame);
     }
