@@ -92,10 +92,13 @@ RowLimits rms_norm_limits(int64_t dim, RowPacks packs, std::span<const Argument>
   const bool scale = arguments[kRmsNormScale].bound();
   const bool residual = arguments[kRmsNormResidual].bound();
   const int64_t group = scale ? 128 : 256;
-  if (packs.width == 1) return {.vectors = dim > 2304 ? 17 : 9, .group = 128};
+  if (packs.width == 1) {
+    const bool wide = arguments[kRmsNormX].view().dtype() == DType::f32;
+    return {.vectors = dim > (wide ? 2304 : 288) ? 17 : 9, .group = 128};
+  }
   if (packs.shifted) {
-    const bool many_operands = packs.width == 8 && (scale || residual);
-    return {.vectors = many_operands ? 5 : 10, .group = 128, .threads = 512};
+    const int64_t narrow = scale || residual ? 5 : 10;
+    return {.vectors = packs.width == 4 ? 9 : narrow, .group = 128, .threads = 512};
   }
   if (dim > 2048 * packs.width) return {.vectors = 4, .group = group, .threads = 512};
   if (packs.width == 4 && !residual) return {.vectors = 8, .group = group};
@@ -141,7 +144,9 @@ int64_t groups_of(const RmsNormBackwardParams& params, std::span<const Argument>
   const int64_t each = has_dw ? params.rows_per_partial : rows.rows;
   const int64_t groups = (row_count(params.rows) - 1) / each + 1;
   const int64_t alike = rows.packs.shifted ? rows.packs.width : 1;
-  return (groups + alike - 1) / alike * alike;
+  // No more than run at once, where each has a partial.
+  const int64_t fewer = groups / alike * alike;
+  return fewer == groups || (has_dw && fewer > 0) ? fewer : fewer + alike;
 }
 
 }  // namespace
@@ -193,7 +198,13 @@ LongRowsLayout long_layout(const Params& params, std::span<const Argument> argum
 namespace {
 
 /// Up to here, a group does better with a row of its own.
-constexpr int64_t kPacksAlone = 4096, kShiftedAlone = 2560;
+constexpr int64_t kPacksAlone = 4096;
+
+/// Registers of 256 threads hold as many packs of shifted rows, half of them with another operand.
+int64_t shifted_packs_alone(int64_t width, std::span<const Argument> arguments) {
+  if (arguments[kRmsNormResidual].bound() || arguments[kRmsNormScale].bound()) return 1280;
+  return width == 4 ? 2304 : 2560;
+}
 
 }  // namespace
 
@@ -237,7 +248,7 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
   const LongRowsLayout rows =
       long_layout(params, arguments, {arguments[kRmsNormResidual], params.residual},
                   kRmsNormLongStages, group_memory);
-  const int64_t alone = rows.shifted ? kShiftedAlone : kPacksAlone;
+  const int64_t alone = rows.shifted ? shifted_packs_alone(rows.width, arguments) : kPacksAlone;
   if (params.dim <= alone * rows.width) return std::nullopt;
   if (rows.shifted && row_dims(params.rows) > 1) return std::nullopt;
   using OneShape = std::array<TileShape, 1>;
