@@ -11,7 +11,7 @@
 #include <thread>
 #include <tuple>
 
-#include "backends/cuda/nvrtc.hpp"
+#include "backends/cuda/compile.hpp"
 #include "cases/case.hpp"
 #include "core/kernel_files.hpp"
 #include "core/pipeline.hpp"
@@ -114,8 +114,7 @@ TEST_P(NvrtcKernels, Compile) {
   if (std::find(known.begin(), known.end(), capability) == known.end()) {
     GTEST_SKIP() << (*nvrtc)->path << " does not know sm_" << capability;
   }
-  std::vector<std::string> options = (*nvrtc)->architecture_options(capability);
-  for (const std::string_view option : msl::nvrtc_options()) options.emplace_back(option);
+  const cuda::Compiler compiler{*nvrtc, capability, must(core::ObjectCache::open())};
 
   const std::vector<Form> forms = forms_for(capability);
   ASSERT_FALSE(forms.empty());
@@ -123,7 +122,7 @@ TEST_P(NvrtcKernels, Compile) {
   std::mutex mutex;
   const auto work = [&] {
     for (size_t i = next++; i < forms.size(); i = next++) {
-      const auto image = (*nvrtc)->compile(forms[i].text, options);
+      const auto image = compiler.compile(forms[i].kernel, forms[i].text);
       const std::scoped_lock lock(mutex);
       EXPECT_TRUE(image && !image->empty())
           << forms[i].name << "\n"
