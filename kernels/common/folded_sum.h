@@ -27,8 +27,8 @@ METAL_FUNC float fold(thread float* values) {
 #endif
 
 /// Sums that a thread keeps of its packs: of each alone where their number is a power of two, as
-/// folding wants them; else, and where a row is more than a tile, of all in their order, which takes
-/// fewer registers.
+/// folding wants them; else, and where a row is more than a tile, of all in their order, which
+/// takes fewer registers.
 #if !LOOPED && (VECTORS_PER_THREAD & (VECTORS_PER_THREAD - 1)) == 0
 #define PACK_SUMS VECTORS_PER_THREAD
 #else

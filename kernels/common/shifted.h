@@ -63,7 +63,8 @@ struct ShiftedPack {
 #pragma unroll
     for (uint i = 2 - kElements; i < kTaken; ++i) {
       const uint at = kWords - kTaken + i;
-      words[i] = simd_shuffle_rotate_up(lane == SIMD_WIDTH - 1 ? before.word(at) : pack.word(at), 1);
+      const bool last = lane == SIMD_WIDTH - 1;
+      words[i] = simd_shuffle_rotate_up(last ? before.word(at) : pack.word(at), 1);
     }
     for (uint i = 0; i < kWords; ++i) words[kTaken + i] = pack.word(i);
 #pragma unroll

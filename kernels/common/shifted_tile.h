@@ -2,8 +2,8 @@
 // Tiles of rows that begin anywhere. A row's frame begins with the pack of memory that the row
 // begins in: threads hold packs as memory has them, wherever a row begins, and columns that the
 // frame shifts into the next pack belong to the next thread. Only sums follow the columns, so that
-// they have the same bits anywhere (RowSum). An operand that does not lie as the frame does, such as
-// weights, is put together from its own packs of memory (common/shifted.h).
+// they have the same bits anywhere (RowSum). An operand that does not lie as the frame does, such
+// as weights, is put together from its own packs of memory (common/shifted.h).
 //
 // A SIMD-group holds a run of a tile, so that only the ends of the run have neighbours elsewhere.
 // Nothing outside of the row is read or written. All lanes of a SIMD-group load, align, store and

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: MIT
 // CUDA only: copies from device memory to threadgroup memory, 16 bytes each, that go on while
 // threads work. They take no registers, so that far more bytes are in flight than loads could keep
-// there, and pass by the nearest cache.
+// there. COPY_CACHE is the caches that they go through: "ca" all, "cg" the last one alone.
 #pragma once
 
 #include <metal_stdlib>
 
 using namespace metal;
 
+#ifndef COPY_CACHE
+#define COPY_CACHE "cg"
+#endif
+
 template <typename To, typename From>
 METAL_FUNC void start_copy(threadgroup To* to, device const From* from) {
-  asm volatile(
-      "{ .reg .u64 at; cvta.to.shared.u64 at, %0; cp.async.cg.shared.global [at], [%1], 16; }"
-      :
-      : "l"(to), "l"(from)
-      : "memory");
+  asm volatile("{ .reg .u64 at; cvta.to.shared.u64 at, %0; cp.async." COPY_CACHE
+               ".shared.global [at], [%1], 16; }"
+               :
+               : "l"(to), "l"(from)
+               : "memory");
 }
 
 /// Makes one group of the copies that this thread has started since the last one; it may be empty.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// rms_norm_backward for rows that one group cannot hold, or would hold with many threads idle
-// (kernels/norm/rms_norm_backward.metal says what it computes, and is its check). A row is cut into
-// tiles. A group keeps to one tile of its columns, with its weights and its sums of dw in registers,
-// and goes down the rows. Its next tile is on its way (tile_ring.h) while it sums this one and
-// publishes the sums; what it writes is the tile before, whose sums all groups of the row have
-// published meanwhile. x and dy cross the memory bus once.
+// rms_norm_backward for rows that one group cannot hold (kernels/norm/rms_norm_backward.metal says
+// what it computes, and is its check). A row is cut into tiles. A group keeps to one tile of its
+// columns, with its weights and its sums of dw in registers, and goes down the rows. Its next tile
+// is on its way (tile_ring.h) while it sums this one and publishes the sums; what it writes is the
+// tile before, whose sums all groups of the row have published meanwhile. x and dy cross the memory
+// bus once.
 //
-// On an H200, rows of 12288 to 262144 columns reach 0.96 to 0.99 (f32) and 0.91 to 0.95 (bf16) of
-// the copy bandwidth. With the tiles in registers it was 0.84 to 0.92 and 0.71 to 0.78; one group a
+// On an H200, f32 rows of 12288 to 262144 columns reach 0.96 to 0.99 of the copy bandwidth, bf16
+// rows of 32768 to 262144 0.92 to 0.95. With the tiles in registers it was 0.84 to 0.92 and 0.71 to 0.78; one group a
 // row, which cannot hold it, reached 0.55 at 16384. Rows that begin anywhere reach 0.72 to 0.83 and
 // 0.55 to 0.64: each tile of theirs has its ends to look after, and more sums.
 
@@ -19,7 +19,6 @@
 #include "norm/weight.h"
 
 #define TILE_STAGES kRmsNormBackwardLongStages
-#define COPY_CACHE "cg"
 #include "cuda/tile_ring.h"
 
 [[kernel, max_total_threads_per_threadgroup(THREADS_PER_ROW), cooperative(GROUPS_PER_UNIT)]]
@@ -76,7 +75,7 @@ void rms_norm_backward_long(
 
     if (now < steps) {
       const RowIndex at = row_index(params.rows, begin + now * stride);
-      await_copies();
+      await_copies<1>();
       const Tile<X_TYPE> xs = x_ring.read(now, place);
       const Tile<X_TYPE> dys = dy_ring.read(now, dy + row_offset(at, params.dy), place);
       RowSum squares, products;  // of x^2 and of dy * w * x

@@ -78,7 +78,7 @@ void rms_norm_long(
 
     if (now < steps) {
       const RowIndex at = row_index(params.rows, begin + now * stride);
-      await_copies();
+      await_copies<1>();
       Tile<X_TYPE> s = xs.read(now, place);
       if (HAS_RESIDUAL) {
         device const X_TYPE* residual_row = residual + row_offset(at, params.residual);

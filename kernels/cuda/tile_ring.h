@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // CUDA only: tiles of rows on their way from device memory to threadgroup memory while threads work
 // on the ones before, TILE_STAGES of an operand at a time: one that comes, one that is summed, and
-// those that wait for the sums of their whole row. Copies take no registers, so that far more bytes
-// are in flight than loads could keep there.
+// those that wait for the sums of their whole row.
 //
-// A thread copies what it reads itself, and waits for nobody. Of rows that begin anywhere (SHIFTED),
-// these are packs with whatever surrounds the row in its first and last.
+// A thread copies what it reads itself, and waits for nobody. Of rows that begin anywhere
+// (SHIFTED), these are packs with whatever surrounds the row in its first and last.
 #pragma once
 
 #include "common/row_sum.h"
 #include "common/tile.h"
+#include "cuda/async_copy.h"
 
 typedef Pack<X_TYPE, VECTOR_WIDTH> RowPack;
 
@@ -19,21 +19,6 @@ typedef Pack<X_TYPE, VECTOR_WIDTH> RowPack;
 #define TILES_OF(dim) (uint(((dim) - 1 + SHIFTED * (VECTOR_WIDTH - 1)) / TILE_SIZE) + 1)
 /// Packs of one operand, all stages.
 #define RING_PACKS (TILE_STAGES * STAGE_PACKS)
-
-/// COPY_CACHE is the caches that a copy goes through: "ca" all, "cg" the last one alone.
-METAL_FUNC void start_copy(threadgroup RowPack* to, device const X_TYPE* from) {
-  asm volatile("{ .reg .u64 at; cvta.to.shared.u64 at, %0; cp.async." COPY_CACHE
-               ".shared.global [at], [%1], 16; }"
-               :
-               : "l"(to), "l"(from)
-               : "memory");
-}
-
-/// Ends the copies of one step, which may be none.
-METAL_FUNC void end_copies() { asm volatile("cp.async.commit_group;" : : : "memory"); }
-
-/// Until the copies of all steps but the latest have arrived.
-METAL_FUNC void await_copies() { asm volatile("cp.async.wait_group 1;" : : : "memory"); }
 
 /// A thread's packs of a tile, PACK_STEP apart. All rows of a group have the same frame.
 struct TilePlace {
