@@ -17,15 +17,6 @@ METAL_FUNC float fold(thread float* values) {
   return values[0];
 }
 
-// Few SIMD-groups tell each other the sums of all lanes, so that a row's sum has the same bits
-// however many threads share it.
-#define FOLDS_LANES (SIMDGROUPS_PER_ROW > 1 && SIMDGROUPS_PER_ROW <= 8)
-#if FOLDS_LANES
-#define FOLD_EXCHANGE_SIZE (EXCHANGE_SIZE * SIMD_WIDTH)
-#else
-#define FOLD_EXCHANGE_SIZE EXCHANGE_SIZE
-#endif
-
 /// Sums that a thread keeps of its packs: of each alone where their number is a power of two, as
 /// folding wants them; else, and where a row is more than a tile, of all in their order, which
 /// takes fewer registers.
@@ -35,9 +26,18 @@ METAL_FUNC float fold(thread float* values) {
 #define PACK_SUMS 1
 #endif
 
-/// row_sum of what each thread holds; zero for a pack that is not there. With up to eight
-/// SIMD-groups to a row and a power of two of packs to a thread, the row's halves are added first,
-/// then their halves, down to neighbouring packs, whichever threads hold them.
+// Up to sixteen SIMD-groups tell each other the sums of all lanes, so that a row's sum has the same
+// bits however many threads share it.
+#define FOLDS_LANES (SIMDGROUPS_PER_ROW > 1 && SIMDGROUPS_PER_ROW <= (PACK_SUMS > 1 ? 16 : 8))
+#if FOLDS_LANES
+#define FOLD_EXCHANGE_SIZE (EXCHANGE_SIZE * SIMD_WIDTH)
+#else
+#define FOLD_EXCHANGE_SIZE EXCHANGE_SIZE
+#endif
+
+/// row_sum of what each thread holds; zero for a pack that is not there. With up to
+/// sixteen SIMD-groups to a row and a power of two of packs to a thread, the row's halves are added
+/// first, then their halves, down to neighbouring packs, whichever threads hold them.
 METAL_FUNC float folded_row_sum(thread float* pack_sums, threadgroup float* exchange, uint index) {
   const float own = fold<PACK_SUMS>(pack_sums);
 #if FOLDS_LANES

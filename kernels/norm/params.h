@@ -32,8 +32,8 @@ struct RmsNormParams {
 };
 
 /// dx = r * (dy * w - x * s * r^2 / dim) [+ dresidual], s = sum(dy * x * w)
-/// dw_partial[p] = sum of dy * x * r over some of the rows, rows_per_partial at most, in row order:
-/// a run of them on the host, every so many from row p on in kernel text
+/// dw_partial[p] = sum of dy * x * r over some of the rows, about rows_per_partial, in row order: a
+/// run of them on the host, every so many from row p on in kernel text
 enum RmsNormBackwardArgument {
   kRmsNormBackwardX,
   kRmsNormBackwardWeight,     // optional

@@ -61,10 +61,18 @@ class Fuser {
     return false;
   }
 
+  /// Whether it is the kernel, or its form for rows in threadgroup memory, which takes the same.
+  static bool is_kernel(const core::Command& command, std::string_view kernel) {
+    std::string_view name = command.pipeline.name();
+    constexpr std::string_view kStaged = "_staged";
+    if (name.ends_with(kStaged)) name.remove_suffix(kStaged.size());
+    return name == kernel;
+  }
+
   bool try_rule(const FusionRule& rule, size_t producer, size_t consumer) {
     const Pair pair{program_[producer].command, program_[consumer].command};
-    if (pair.producer.pipeline.name() != rule.producer ||
-        pair.consumer.pipeline.name() != rule.consumer || !rule.matches(pair)) {
+    if (!is_kernel(pair.producer, rule.producer) || !is_kernel(pair.consumer, rule.consumer) ||
+        !rule.matches(pair)) {
       return false;
     }
     const auto decline = [&](std::string_view reason) {

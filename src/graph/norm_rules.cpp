@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
 
 #include "core/footprint.hpp"
+#include "core/pipeline.hpp"
 #include "elementwise/params.h"
 #include "graph/fusion.hpp"
 #include "graph/operands.hpp"
@@ -40,6 +42,24 @@ ops::RmsNormFamily norm_fields(const Command& norm, const RmsNormParams& params)
           .weight_mode = weight_mode(params.weight_mode),
           .rounding = params.rounding == kRoundBeforeWeight ? ops::Rounding::before_weight
                                                             : ops::Rounding::once};
+}
+
+/// Whether rows are of packs of 16 bytes, all of them.
+bool has_whole_packs(const View& view) {
+  const auto whole = [&](int64_t elements) { return elements * size_of(view.dtype()) % 16 == 0; };
+  const auto& strides = view.strides();
+  return view.byte_offset() % 16 == 0 && whole(view.shape().back()) &&
+         std::all_of(strides.begin(), strides.end() - 1, whole);
+}
+
+/// Kernel text sums the squares of other rows in another order when there are more operands.
+bool sums_otherwise(const Command& norm, const Command& elementwise) {
+  if (!norm.pipeline.state()->grid_rules()) return false;
+  const auto broken = [](const View& view) { return view && !has_whole_packs(view); };
+  return broken(operand(norm, kRmsNormX)) || broken(operand(norm, kRmsNormWeight)) ||
+         broken(operand(norm, kRmsNormY)) || broken(operand(elementwise, kElementwiseIn0)) ||
+         broken(operand(elementwise, kElementwiseIn1)) ||
+         broken(operand(elementwise, kElementwiseOut0));
 }
 
 bool rounds_result(const Pair& pair) { return result_of(pair.producer).dtype() != DType::f32; }
@@ -151,7 +171,10 @@ Result<void> encode_norm_rope(Encoder& encoder, const Pair& pair) {
 
 // The fused kernel sums a head's squares in an order of its own.
 bool always(const Pair&) { return true; }
-bool never(const Pair&) { return false; }
+bool norm_sums_otherwise(const Pair& pair) { return sums_otherwise(pair.consumer, pair.producer); }
+bool rounds_or_sums_otherwise(const Pair& pair) {
+  return rounds_result(pair) || sums_otherwise(pair.producer, pair.consumer);
+}
 
 constexpr std::array kRules = {
     FusionRule{.name = "rms_norm, mul: rms_norm_mul",
@@ -159,7 +182,7 @@ constexpr std::array kRules = {
                .consumer = "elementwise",
                .matches = is_norm_mul,
                .forbids = forbids_nothing,
-               .changes_bits = rounds_result,
+               .changes_bits = rounds_or_sums_otherwise,
                .encode = encode_norm_mul},
     FusionRule{.name = "add, rms_norm: residual_rms_norm",
                .producer = "elementwise",
@@ -167,7 +190,7 @@ constexpr std::array kRules = {
                .matches = is_add_norm,
                .forbids = forbids_nothing,
                .keeps_intermediate = true,
-               .changes_bits = never,
+               .changes_bits = norm_sums_otherwise,
                .encode = encode_add_norm},
     FusionRule{.name = "rms_norm, rope: fused_head_norm_rope",
                .producer = "rms_norm",

@@ -56,7 +56,7 @@ TEST(HeadLayout, LongHeadsGoOneByOne) {
 
 TEST(HeadLayout, EveryHeadHasItsPlace) {
   for (const int64_t width : {1, 4, 8}) {
-    for (const int64_t threads : {64, 128}) {
+    for (const int64_t threads : {64, 128, 256}) {
       for (int64_t heads = 1; heads <= 130; ++heads) {
         const HeadLayout layout = lay_out(heads, 128, width, threads);
         EXPECT_EQ(layout.threads(), threads);

@@ -79,6 +79,35 @@ TEST_P(FewAndManyRows, GiveTheSameBits) {
   }
 }
 
+class RowsWithAResidual : public FewAndManyRows {};
+
+TEST_P(RowsWithAResidual, GiveTheBitsOfAnAdditionAndANorm) {
+  const DType dtype = std::get<DType>(GetParam());
+  for (const int64_t dim : {2048, 2816, 3584, 4096, 7168, 8192}) {
+    const int64_t rows = 16;
+    const Buffer x = test::upload(device(), dtype, {rows, dim}, test::pattern(rows * dim, 5));
+    const Buffer residual =
+        test::upload(device(), dtype, {rows, dim}, test::pattern(rows * dim, 6));
+    const auto empty = [&] { return must(device().empty(dtype, {rows, dim})); };
+    const auto per_row = [&] { return must(device().empty(DType::f32, {rows})); };
+    const Buffer sum = empty(), fused = empty(), other = empty();
+    const Buffer fused_inv = per_row(), other_inv = per_row();
+    test::run(device(), [&](Encoder& e) {
+      return ops::residual_rms_norm(
+          e, {.x = x, .residual = residual, .sum = sum, .y = fused, .rms_inv = fused_inv});
+    });
+    test::run(device(), [&](Encoder& e) {
+      return ops::rms_norm(e, {.x = sum, .y = other, .rms_inv = other_inv});
+    });
+    EXPECT_TRUE(test::same_bytes(fused, other) && test::same_bytes(fused_inv, other_inv)) << dim;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Text, RowsWithAResidual,
+                         testing::Combine(testing::Values(test::kText, test::kCuda),
+                                          testing::Values(DType::f32, DType::bf16)),
+                         test::InstanceName());
+
 INSTANTIATE_TEST_SUITE_P(Text, FewAndManyRows,
                          testing::Combine(testing::Values(test::kText, test::kCuda),
                                           testing::ValuesIn(kFloatDTypes)),

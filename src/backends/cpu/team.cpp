@@ -200,6 +200,9 @@ void Team::share(std::span<Helper> helpers, int64_t count, RangeCall body, void*
   Job own{body, context, 0, begin_of(1)};
   std::array<Job*, kFewRanges> left = {&own};
   size_t left_count = 1;
+  const AtEnd ended{[&] {  // also when TBB throws: jobs refer to what the caller holds
+    for (Helper& helper : helpers) helper.finish();
+  }};
   for (int64_t member = 1; Helper & helper : helpers) {
     helper.job = {body, context, begin_of(member), begin_of(member + 1)};
     if (!helper.step(Stage::waiting, Stage::called)) left[left_count++] = &helper.job;
@@ -215,7 +218,9 @@ void Team::share(std::span<Helper> helpers, int64_t count, RangeCall body, void*
   }
   for (Helper& helper : helpers) {
     helper.finish();
-    if (!own.error) own.error = helper.job.error;
+    if (std::exception_ptr error = std::exchange(helper.job.error, nullptr); !own.error) {
+      own.error = std::move(error);
+    }
   }
   if (own.error) std::rethrow_exception(own.error);
 }

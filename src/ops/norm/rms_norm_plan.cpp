@@ -102,7 +102,8 @@ RowLimits rms_norm_limits(int64_t dim, RowPacks packs, std::span<const Argument>
   }
   if (dim > 2048 * packs.width) return {.vectors = 4, .group = group, .threads = 512};
   if (packs.width == 4 && !residual) return {.vectors = 8, .group = group};
-  return {.vectors = 4, .stretch = 6, .group = group};
+  // As many of f32 as without a residual, or half as many for twice the threads: the same bits.
+  return {.vectors = 4, .stretch = packs.width == 4 ? 7 : 6, .group = group};
 }
 
 /// A thread holds x and dy of two rows, the weights and dw, which is f32: sixteen elements of each
@@ -317,9 +318,11 @@ std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams&
   const core::Macros macros = macros_of(params, arguments);
   const TileShape* const tile = narrow ? staged_tile(params.dim / rows.width) : nullptr;
   if (tile != nullptr) {
-    rows.stages = kRmsNormBackwardStagedRows;
-    return plan_long({.kernel = "rms_norm_backward_staged", .macros = macros, .grid = {}}, rows,
-                     {tile, 1});
+    LongRowsLayout staged = rows;
+    staged.stages = kRmsNormBackwardStagedRows;
+    auto plan = plan_long({.kernel = "rms_norm_backward_staged", .macros = macros, .grid = {}},
+                          staged, {tile, 1});
+    if (plan) return plan;
   }
   return plan_long({.kernel = "rms_norm_backward_long", .macros = macros, .grid = {}}, rows,
                    backward_shapes(rows, arguments[kRmsNormBackwardDresidual].bound()));
