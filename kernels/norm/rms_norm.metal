@@ -11,8 +11,8 @@
 // is read a second time, mostly from the cache. Weights are the same for all rows and stay in the
 // cache; all that multiplies s is requested before the row's threads wait for each other.
 
-#include "common/row_index.h"
 #include "common/folded_sum.h"
+#include "common/row_index.h"
 #include "norm/params.h"
 #include "norm/weight.h"
 

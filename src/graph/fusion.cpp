@@ -63,10 +63,8 @@ class Fuser {
 
   /// Whether it is the kernel, or its form for rows in threadgroup memory, which takes the same.
   static bool is_kernel(const core::Command& command, std::string_view kernel) {
-    std::string_view name = command.pipeline.name();
-    constexpr std::string_view kStaged = "_staged";
-    if (name.ends_with(kStaged)) name.remove_suffix(kStaged.size());
-    return name == kernel;
+    const std::string_view name = command.pipeline.name();
+    return name == kernel || (kernel == "rms_norm" && name == "rms_norm_staged");
   }
 
   bool try_rule(const FusionRule& rule, size_t producer, size_t consumer) {

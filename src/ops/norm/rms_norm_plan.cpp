@@ -194,10 +194,6 @@ LongRowsLayout long_layout(const Params& params, std::span<const Argument> argum
           .apart = shifted && other.operand.bound() && !rows_alike({x, params.x}, other)};
 }
 
-}  // namespace
-
-namespace {
-
 /// Up to here, a group does better with a row of its own.
 constexpr int64_t kPacksAlone = 4096;
 
