@@ -10,8 +10,8 @@ METAL_FUNC float fold(thread float* values) {
 #pragma unroll
   for (uint distance = 16; distance > 0; distance /= 2) {
 #pragma unroll
-    for (uint i = 0; i < distance; ++i) {
-      if (i + distance < kCount) values[i] += values[i + distance];
+    for (uint i = 0; i < 16; ++i) {  // as many for every distance, or they are not unrolled
+      if (i < distance && i + distance < kCount) values[i] += values[i + distance];
     }
   }
   return values[0];

@@ -6,7 +6,10 @@
 #include <algorithm>
 
 #include "core/recording.hpp"
+#include "cuda/params.h"
+#include "graph/operands.hpp"
 #include "graph/program.hpp"
+#include "ops/norm/rms_norm_family.hpp"
 
 namespace norite::graph {
 
@@ -61,10 +64,28 @@ class Fuser {
     return false;
   }
 
-  /// Whether it is the kernel, or its form for rows in threadgroup memory, which takes the same.
+  /// Whether it is the kernel, or another form of it.
   static bool is_kernel(const core::Command& command, std::string_view kernel) {
     const std::string_view name = command.pipeline.name();
-    return name == kernel || (kernel == "rms_norm" && name == "rms_norm_staged");
+    return name == kernel || (kernel == "rms_norm" && ops::is_rms_norm_kernel(name));
+  }
+
+  /// What is recorded in place of the pair, if it is a single dispatch. A norm whose groups share
+  /// sums goes on with those that are cleared for the one it replaces.
+  static std::optional<core::Command> single_dispatch(std::vector<core::Command>&& recorded,
+                                                      const Pair& pair) {
+    if (recorded.empty()) return std::nullopt;
+    core::Command fused = std::move(recorded.back());
+    if (recorded.size() == 1) return fused;
+    const auto shares_sums = [](const core::Command& command) {
+      return command.pipeline.name() == "rms_norm_long";
+    };
+    const core::Command& norm = shares_sums(pair.producer) ? pair.producer : pair.consumer;
+    if (recorded.size() > 2 || !shares_sums(fused) || !shares_sums(norm)) return std::nullopt;
+    const View& cleared = operand(norm, kRmsNormLongSums);
+    if (operand(fused, kRmsNormLongSums).shape() != cleared.shape()) return std::nullopt;
+    fused.arguments[kRmsNormLongSums] = cleared;
+    return fused;
   }
 
   bool try_rule(const FusionRule& rule, size_t producer, size_t consumer) {
@@ -96,9 +117,10 @@ class Fuser {
     Encoder encoder = device_.encoder();
     auto encoded = rule.encode(encoder, pair);
     if (!encoded) return decline(encoded.error().message);
-    auto commands = core::Recording::take(encoder);
-    if (!commands || commands->size() != 1) return decline("it would take more than one dispatch");
-    replace(rule, producer, consumer, at_consumer, std::move(commands->front()));
+    auto recorded = core::Recording::take(encoder);
+    auto fused = recorded ? single_dispatch(*std::move(recorded), pair) : std::nullopt;
+    if (!fused) return decline("it would take more than one dispatch");
+    replace(rule, producer, consumer, at_consumer, *std::move(fused));
     return true;
   }
 

@@ -52,14 +52,19 @@ bool has_whole_packs(const View& view) {
          std::all_of(strides.begin(), strides.end() - 1, whole);
 }
 
-/// Kernel text sums the squares of other rows in another order when there are more operands.
+/// Kernel text sums squares in another order where the norm's rows are of whole packs and the other
+/// operation's are not, and may do so where rows neither are nor lie side by side.
 bool sums_otherwise(const Command& norm, const Command& elementwise) {
   if (!norm.pipeline.state()->grid_rules()) return false;
-  const auto broken = [](const View& view) { return view && !has_whole_packs(view); };
-  return broken(operand(norm, kRmsNormX)) || broken(operand(norm, kRmsNormWeight)) ||
-         broken(operand(norm, kRmsNormY)) || broken(operand(elementwise, kElementwiseIn0)) ||
-         broken(operand(elementwise, kElementwiseIn1)) ||
-         broken(operand(elementwise, kElementwiseOut0));
+  using Views = std::array<View, 3>;
+  const Views alone = {operand(norm, kRmsNormX), operand(norm, kRmsNormWeight),
+                       operand(norm, kRmsNormY)};
+  const Views added = {operand(elementwise, kElementwiseIn0), operand(elementwise, kElementwiseIn1),
+                       operand(elementwise, kElementwiseOut0)};
+  const auto whole = [](const View& view) { return !view || has_whole_packs(view); };
+  const auto dense = [](const View& view) { return !view || view.contiguous(); };
+  if (std::ranges::all_of(alone, whole)) return !std::ranges::all_of(added, whole);
+  return !std::ranges::all_of(alone, dense) || !std::ranges::all_of(added, dense);
 }
 
 bool rounds_result(const Pair& pair) { return result_of(pair.producer).dtype() != DType::f32; }
@@ -206,8 +211,8 @@ constexpr std::array kRules = {
 std::span<const FusionRule> norm_rules() { return kRules; }
 
 const View& result_of(const Command& producer) {
-  return operand(producer,
-                 producer.pipeline.name() == "rms_norm" ? int{kRmsNormY} : int{kElementwiseOut0});
+  const bool norm = ops::is_rms_norm_kernel(producer.pipeline.name());
+  return operand(producer, norm ? int{kRmsNormY} : int{kElementwiseOut0});
 }
 
 }  // namespace norite::graph

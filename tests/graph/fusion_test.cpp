@@ -76,19 +76,23 @@ TEST_P(Fusion, NormAndMulBecomeOne) {
 }
 
 TEST_P(Fusion, AddAndNormBecomeOne) {
-  const View x = buffers.fill(kRows), residual = buffers.fill(kRows), weight = buffers.fill({64});
-  const View sum = buffers.fill(kRows), y = buffers.fill(kRows);
-  const auto record = [&](Encoder& e) -> Result<void> {
-    NORITE_TRY(ops::add(e, {.a = x, .b = residual, .y = sum}));
-    return ops::rms_norm(
-        e, {.x = sum, .weight = weight, .y = y, .weight_mode = ops::WeightMode::one_plus});
-  };
-  auto [graph, report] = optimised(buffers.device, record);
-  EXPECT_EQ(names(graph), Names{"residual_rms_norm"}) << to_string(report);
-  ASSERT_EQ(report.fused.size(), 1u);
-  EXPECT_FALSE(report.fused[0].changes_bits);
-  expect_same(record, y, graph, true);
-  expect_same(record, sum, graph, true);
+  for (const int64_t dim : {64, 65, 1001, 4097}) {  // of packs, or of elements, or begin anywhere
+    SCOPED_TRACE(dim);
+    const Shape rows = {3, dim};
+    const View x = buffers.fill(rows), residual = buffers.fill(rows), weight = buffers.fill({dim});
+    const View sum = buffers.fill(rows), y = buffers.fill(rows);
+    const auto record = [&](Encoder& e) -> Result<void> {
+      NORITE_TRY(ops::add(e, {.a = x, .b = residual, .y = sum}));
+      return ops::rms_norm(
+          e, {.x = sum, .weight = weight, .y = y, .weight_mode = ops::WeightMode::one_plus});
+    };
+    auto [graph, report] = optimised(buffers.device, record);
+    EXPECT_EQ(names(graph), Names{"residual_rms_norm"}) << to_string(report);
+    ASSERT_EQ(report.fused.size(), 1u);
+    EXPECT_FALSE(report.fused[0].changes_bits);
+    expect_same(record, y, graph, true);
+    expect_same(record, sum, graph, true);
+  }
 }
 
 TEST_P(Fusion, HeadNormAndRopeBecomeOne) {
@@ -205,6 +209,28 @@ INSTANTIATE_TEST_SUITE_P(
     , Fusion,
     ::testing::Combine(::testing::Values(BuiltinForm::native, BuiltinForm::text),
                        ::testing::Values(DType::f32, DType::f16, DType::bf16)));
+
+// Rows that NVIDIA GPUs keep in threadgroup memory, and rows that groups share there.
+TEST(FusionOfLongRows, NormsBecomeOneWithTheirNeighbours) {
+  for (const int64_t dim : {12288, 65536, 131072}) {
+    SCOPED_TRACE(dim);
+    Buffers buffers(must(Device::open("null", {.builtins = BuiltinForm::text})), DType::f32);
+    const Shape rows = {2, dim};
+    const View x = buffers.fill(rows), residual = buffers.fill(rows), gate = buffers.fill(rows),
+               sum = buffers.fill(rows), y = buffers.fill(rows), z = buffers.fill(rows);
+    const auto [graph, report] = optimised(buffers.device, [&](Encoder& e) -> Result<void> {
+      const View t = buffers.temporary(rows);
+      NORITE_TRY(ops::add(e, {.a = x, .b = residual, .y = sum}));
+      NORITE_TRY(ops::rms_norm(e, {.x = sum, .y = y}));
+      NORITE_TRY(ops::rms_norm(e, {.x = residual, .y = t}));
+      return ops::mul(e, {.a = gate, .b = t, .y = z});
+    });
+    ASSERT_EQ(report.fused.size(), 2u) << to_string(report);
+    EXPECT_FALSE(report.fused[0].changes_bits);
+    EXPECT_FALSE(report.fused[1].changes_bits);
+    EXPECT_TRUE(report.declined.empty()) << to_string(report);
+  }
+}
 
 // --- Where rules must not fire ----------------------------------------------------------------
 

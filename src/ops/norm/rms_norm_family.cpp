@@ -16,6 +16,10 @@ NormWeightMode kernel_weight_mode(const View& weight, WeightMode mode) noexcept 
   return mode == WeightMode::one_plus ? kWeightOnePlus : kWeightPlain;
 }
 
+bool is_rms_norm_kernel(std::string_view name) noexcept {
+  return name == "rms_norm" || name == "rms_norm_staged" || name == "rms_norm_long";
+}
+
 Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation,
                                     const RmsNormFamily& op) {
   const Check check(operation);

@@ -33,8 +33,7 @@ std::array<RowPlace, 4> places_of(const RmsNormBackwardParams& params,
 /// Of rows that do not begin with packs, those that move one element at a time: up to here that is
 /// faster. Two bytes an access are too few early.
 int64_t most_lone(const RmsNormParams&, std::span<const Argument> arguments) {
-  const bool wide = arguments[kRmsNormX].view().dtype() == DType::f32;
-  return wide && !arguments[kRmsNormResidual].bound() ? 4096 : 1000;
+  return arguments[kRmsNormX].view().dtype() == DType::f32 ? 4096 : 1000;
 }
 
 /// Shifted rows lie evenly, so that all of a group begin at the same place in a pack, as its
@@ -97,8 +96,7 @@ RowLimits rms_norm_limits(int64_t dim, RowPacks packs, std::span<const Argument>
     return {.vectors = dim > (wide ? 2304 : 288) ? 17 : 9, .group = 128};
   }
   if (packs.shifted) {
-    const int64_t narrow = scale || residual ? 5 : 10;
-    return {.vectors = packs.width == 4 ? 9 : narrow, .group = 128, .threads = 512};
+    return {.vectors = packs.width == 4 ? 9 : 10, .group = 128, .threads = 512};
   }
   if (dim > 2048 * packs.width) return {.vectors = 4, .group = group, .threads = 512};
   if (packs.width == 4 && !residual) return {.vectors = 8, .group = group};
@@ -197,10 +195,34 @@ LongRowsLayout long_layout(const Params& params, std::span<const Argument> argum
 /// Up to here, a group does better with a row of its own.
 constexpr int64_t kPacksAlone = 4096;
 
-/// Registers of 256 threads hold as many packs of shifted rows, half of them with another operand.
-int64_t shifted_packs_alone(int64_t width, std::span<const Argument> arguments) {
-  if (arguments[kRmsNormResidual].bound() || arguments[kRmsNormScale].bound()) return 1280;
-  return width == 4 ? 2304 : 2560;
+/// Registers of 256 threads hold as many packs of shifted rows.
+int64_t shifted_packs_alone(int64_t width) { return width == 4 ? 2304 : 2560; }
+
+}  // namespace
+
+namespace {
+
+/// A group that keeps a row to itself.
+struct StagedShape {
+  int64_t threads, vectors, held;  // packs of a thread, and how many of them in registers
+
+  int64_t memory() const { return (vectors - held) * threads * 16; }
+};
+
+/// The smallest group that does well: two of 512 threads on a multiprocessor, or one of 1024, whose
+/// registers hold what would leave the nearest cache too small for weights.
+std::optional<StagedShape> staged_shape(int64_t packs, int64_t group_memory) {
+  constexpr int64_t kMostStaged = 12, kMostHeld = 4;
+  const auto shape = [&](int64_t threads) -> StagedShape {
+    const int64_t vectors = (packs - 1) / threads + 1;
+    return {threads, vectors, std::max<int64_t>(0, vectors - kMostStaged)};
+  };
+  const StagedShape half = shape(512), whole = shape(1024);
+  if (half.held == 0) {
+    return 2 * half.memory() <= group_memory ? std::optional(half) : std::nullopt;
+  }
+  const bool fits = whole.held <= kMostHeld && whole.memory() <= group_memory;
+  return fits ? std::optional(whole) : std::nullopt;
 }
 
 }  // namespace
@@ -208,32 +230,28 @@ int64_t shifted_packs_alone(int64_t width, std::span<const Argument> arguments) 
 std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
                                          std::span<const Argument> arguments,
                                          int64_t group_memory) {
-  // Registers hold fewer packs, and from six for each thread on a multiprocessor holds too few
-  // rows.
-  constexpr int64_t kThreads = 512, kGroupsPerUnit = 3, kMostPacks = 6 * kThreads;
   const auto [width, shifted] = packs_of(params, arguments);
   const int64_t packs = params.dim / width, in_registers = width == 4 ? 2048 : 1536;
-  if (width == 1 || shifted || packs <= in_registers || packs > kMostPacks) return std::nullopt;
+  if (width == 1 || shifted || packs <= in_registers) return std::nullopt;
+  const auto shape = staged_shape(packs, group_memory);
+  if (!shape) return std::nullopt;
   // Few rows wait for their weights last: registers hold some of them, with the same bits.
   const RowPlan held = plan_rows(params.dim, {width, shifted},
                                  rms_norm_limits(params.dim, {width, shifted}, arguments));
-  if (!held.looped && held.threads == kThreads && are_few(row_count(params.rows), kThreads)) {
+  if (!held.looped && held.threads == shape->threads &&
+      are_few(row_count(params.rows), held.threads)) {
     return std::nullopt;
   }
-  const int64_t vectors = (packs - 1) / kThreads + 1;
-  const int64_t staged =
-      1 + flag(arguments[kRmsNormResidual].bound()) + flag(arguments[kRmsNormScale].bound());
-  const int64_t memory = staged * vectors * kThreads * 16;
-  if (!arguments[kRmsNormY].bound() || memory > group_memory / kGroupsPerUnit) return std::nullopt;
   Plan plan{.kernel = "rms_norm_staged",
             .macros = macros_of(params, arguments),
             .grid = {.groups = {row_count(params.rows), 1, 1},
-                     .threads = {kThreads, 1, 1},
-                     .threadgroup_memory = {memory}},
+                     .threads = {shape->threads, 1, 1},
+                     .threadgroup_memory = {shape->memory()}},
             .columns = params.dim};
   plan.macros.add({{"VECTOR_WIDTH", width},
-                   {"VECTORS_PER_THREAD", vectors},
-                   {"THREADS_PER_ROW", kThreads},
+                   {"VECTORS_PER_THREAD", shape->vectors},
+                   {"HELD_PACKS", shape->held},
+                   {"THREADS_PER_ROW", shape->threads},
                    {"ROWS_PER_GROUP", 1}});
   return plan;
 }
@@ -241,23 +259,18 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments,
                                            int64_t group_memory) {
-  const bool residual = arguments[kRmsNormResidual].bound();
   const LongRowsLayout rows =
       long_layout(params, arguments, {arguments[kRmsNormResidual], params.residual},
                   kRmsNormLongStages, group_memory);
-  const int64_t alone = rows.shifted ? shifted_packs_alone(rows.width, arguments) : kPacksAlone;
+  const int64_t alone = rows.shifted ? shifted_packs_alone(rows.width) : kPacksAlone;
   if (params.dim <= alone * rows.width) return std::nullopt;
   if (rows.shifted && row_dims(params.rows) > 1) return std::nullopt;
   using OneShape = std::array<TileShape, 1>;
-  static constexpr OneShape kShape = {{{256, 4, 3}}}, kResidual = {{{128, 4, 3}}};
+  static constexpr OneShape kShape = {{{256, 4, 3}}};
   static constexpr OneShape kWideShifted = {{{128, 4, 6}}}, kNarrowShifted = {{{128, 4, 5}}};
-  static constexpr OneShape kNarrowResidualShifted = {{{64, 4, 6}}};
-  const bool wide = rows.width == 4;
-  const OneShape& plain = !rows.shifted ? kShape : wide ? kWideShifted : kNarrowShifted;
-  const OneShape& summed = rows.shifted && !wide ? kNarrowResidualShifted : kResidual;
-  const OneShape& shapes = residual ? summed : plain;
+  const OneShape& shifted = rows.width == 4 ? kWideShifted : kNarrowShifted;
   return plan_long({.kernel = "rms_norm_long", .macros = macros_of(params, arguments), .grid = {}},
-                   rows, shapes);
+                   rows, rows.shifted ? shifted : kShape);
 }
 
 namespace {
