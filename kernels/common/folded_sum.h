@@ -18,9 +18,9 @@ METAL_FUNC float fold(thread float* values) {
 }
 
 /// Sums that a thread keeps of its packs: of each alone where their number is a power of two, as
-/// folding wants them; else, and where a row is more than a tile, of all in their order, which
-/// takes fewer registers.
-#if !LOOPED && (VECTORS_PER_THREAD & (VECTORS_PER_THREAD - 1)) == 0
+/// folding wants them; else, and where a row is more than a tile or has more threads than fold, of
+/// all in their order, which takes fewer registers.
+#if !LOOPED && (VECTORS_PER_THREAD & (VECTORS_PER_THREAD - 1)) == 0 && SIMDGROUPS_PER_ROW <= 16
 #define PACK_SUMS VECTORS_PER_THREAD
 #else
 #define PACK_SUMS 1

@@ -30,3 +30,18 @@ template <uint kBehind>
 METAL_FUNC void await_copies() {
   asm volatile("cp.async.wait_group %0;" : : "n"(kBehind) : "memory");
 }
+
+/// await_copies where an unrolled loop counts, up to kMost.
+template <uint kMost>
+METAL_FUNC void await_copies_but(uint behind) {
+  if (behind >= kMost) {
+    await_copies<kMost>();
+  } else {
+    await_copies_but<kMost - 1>(behind);
+  }
+}
+
+template <>
+METAL_FUNC void await_copies_but<0>(uint) {
+  await_copies<0>();
+}

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// rms_norm for rows of 24 to 256 KiB, which registers hold badly (kernels/norm/rms_norm.metal says
-// what it computes, and is its check). A group takes one row, copies it to threadgroup memory and
-// finds it there again after its sum of squares; the longest leave their last HELD_PACKS of a
-// thread in registers. All other operands come from memory or the cache as they are needed, so that
-// the sum has the same bits with any of them. Of rows of up to 48 KiB it has the bits of rms_norm's
-// with as many threads, which serves where rows are few.
+// rms_norm for rows of 24 to 192 KiB, which registers hold badly (kernels/norm/rms_norm.metal says
+// what it computes, and is its check). A group takes one row, copies it to threadgroup memory,
+// sums its squares as they arrive and finds the row there again afterwards. All other operands come
+// from memory or the cache as they are needed, so that the sum has the same bits with any of them.
+// Of rows of up to 48 KiB it has the bits of rms_norm's with as many threads, which serves where
+// rows are few.
 //
-// Groups end with their row: those that stay and go down the rows wait for the slowest
-// multiprocessor, 0.93 of the copy bandwidth of an H200 where these reach 0.98 (rows of 128 KiB).
+// Groups end with their row. Those that stay and go down the rows wait for the slowest
+// multiprocessor: on an H200, rows of 128 KiB reach 0.93 of the copy bandwidth with them and 0.97
+// here (f32; bf16 0.91 and 0.95).
 
 #include "common/folded_sum.h"
 #include "common/row_index.h"
@@ -15,34 +16,37 @@
 #include "norm/params.h"
 #include "norm/weight.h"
 
-#define STAGED_PACKS (VECTORS_PER_THREAD - HELD_PACKS)
+/// Packs that a thread has requested beyond the one it works on; two operands share its registers.
+#define AHEAD (HAS_RESIDUAL || HAS_SCALE ? 2 : 4)
 
-/// Packs of an operand in device memory, two batches of a thread's at a time: one is requested
-/// while the other is used, the first by whoever begins.
+/// Whether a thread's pack `v`, which would begin with `column`, is one of the row's. All but its
+/// last are: threads have no more than they need. Known when compiled, that lets accesses overlap.
+METAL_FUNC bool exists(uint v, uint column, uint dim) {
+  return v + 1 < VECTORS_PER_THREAD || column < dim;
+}
+
+/// Packs of an operand in device memory, requested AHEAD of their use: the first by whoever
+/// begins, each other one as its place becomes free.
 template <typename T>
 struct PacksAhead {
-  enum : uint { kBatch = HELD_PACKS && HAS_RESIDUAL ? 1 : 2 };
+  Pack<T, VECTOR_WIDTH> packs[AHEAD];
 
-  Pack<T, VECTOR_WIDTH> packs[2 * kBatch];
+  /// `column`: of the thread's first.
+  void request(uint v, device const T* row, uint column, uint dim) {
+    const uint at = column + v * PACK_STEP;
+    if (v < VECTORS_PER_THREAD && exists(v, at, dim)) packs[v % AHEAD].load(row + at);
+  }
 
-  /// Of pack `begin` on; `column`: of the thread's first.
-  void request(uint begin, device const T* row, uint column, uint dim) {
+  void begin(device const T* row, uint column, uint dim) {
 #pragma unroll
-    for (uint i = 0; i < kBatch; ++i) {
-      const uint v = begin + i, at = column + v * PACK_STEP;
-      if (v < VECTORS_PER_THREAD && at < dim) packs[v % (2 * kBatch)].load(row + at);
-    }
+    for (uint v = 0; v < AHEAD; ++v) request(v, row, column, dim);
   }
 
-  /// Requests the batch behind the one that begins with pack `v`, if one does.
-  void pass(uint v, device const T* row, uint column, uint dim) {
-    if (v % kBatch == 0) request(v + kBatch, row, column, dim);
-  }
-
-  Pack<T, VECTOR_WIDTH> pack(uint v) const { return packs[v % (2 * kBatch)]; }
+  PackFloats floats(uint v) const { return packs[v % AHEAD].floats(); }
 };
 
-[[kernel, max_total_threads_per_threadgroup(THREADS_PER_ROW)]]
+// A multiprocessor runs two groups of 512 threads or one of 1024: 64 registers each.
+[[kernel, max_total_threads_per_threadgroup(1024)]]
 void rms_norm_staged(
 #include "norm/rms_norm_operands.h"
     threadgroup RowPack* stages [[threadgroup(0)]],
@@ -58,60 +62,59 @@ void rms_norm_staged(
   sum += row_offset(at, params.sum);
   y += row_offset(at, params.y);
 
-  RowPack held[HELD_PACKS + 1];
-#pragma unroll
-  for (uint v = STAGED_PACKS; v < VECTORS_PER_THREAD; ++v) {
-    const uint column = first + v * PACK_STEP;
-    if (column < dim) held[v - STAGED_PACKS].load(x + column);
-  }
   const StagedRow staged = {stages + index};
-  staged.start<STAGED_PACKS>(x, first, dim);
-  end_copies();
+#pragma unroll
+  for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
+    const uint column = first + v * PACK_STEP;
+    if (exists(v, column, dim)) start_copy(staged.at(v), x + column);
+    end_copies();
+  }
   PacksAhead<X_TYPE> addends, factors;
   PacksAhead<WEIGHT_TYPE> weights;
-  if (HAS_RESIDUAL) addends.request(0, residual, first, dim);
-  await_copies<0>();
+  if (HAS_RESIDUAL) addends.begin(residual, first, dim);
 
   float squares[PACK_SUMS] = {};
 #pragma unroll
   for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
+    // Each pack is summed as it arrives.
+    await_copies_but<VECTORS_PER_THREAD - 1>(VECTORS_PER_THREAD - 1 - v);
     const uint column = first + v * PACK_STEP;
-    if (column >= dim) break;
-    RowPack s = v < STAGED_PACKS ? staged.pack(v) : held[v - STAGED_PACKS];
+    if (!exists(v, column, dim)) break;
+    RowPack s = staged.pack(v);
     if (HAS_RESIDUAL) {
-      addends.pass(v, residual, first, dim);
-      s.set(add(s.floats(), addends.pack(v).floats()));
+      s.set(add(s.floats(), addends.floats(v)));
+      addends.request(v + AHEAD, residual, first, dim);
       s.store(sum + column);
-      if (v < STAGED_PACKS) {
-        staged.at(v)->words[0] = s.words[0];
-      } else {
-        held[v - STAGED_PACKS] = s;
-      }
+      staged.at(v)->words[0] = s.words[0];
     }
     // Of s as rounded: the norm of the sum has the bits that it would have on its own.
     const PackFloats values = s.floats();
     squares[v % PACK_SUMS] = add_products(values, values, squares[v % PACK_SUMS]);
   }
 
-  if (HAS_WEIGHT) weights.request(0, weight, first, dim);
-  if (HAS_SCALE) factors.request(0, scale, first, dim);
+  if (HAS_WEIGHT) weights.begin(weight, first, dim);
+  if (HAS_SCALE) factors.begin(scale, first, dim);
   const float r =
       rms_inv_of(folded_row_sum(squares, exchange, index), params.inverse_dim, params.eps);
   if (HAS_RMS_INV && index == 0) rms_inv[row_offset(at, params.rms_inv)] = r;
 #pragma unroll
   for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
     const uint column = first + v * PACK_STEP;
-    if (!HAS_Y || column >= dim) break;
-    if (HAS_WEIGHT) weights.pass(v, weight, first, dim);
-    if (HAS_SCALE) factors.pass(v, scale, first, dim);
-    RowPack s = v < STAGED_PACKS ? staged.pack(v) : held[v - STAGED_PACKS];
+    if (!HAS_Y || !exists(v, column, dim)) break;
+    RowPack s = staged.pack(v);
     PackFloats values = multiply(s.floats(), splat<VECTOR_WIDTH>(r));
     if (ROUND_BEFORE_WEIGHT) {
       s.set(values);
       values = s.floats();
     }
-    if (HAS_WEIGHT) values = multiply(values, weight_factors(weights.pack(v)));
-    if (HAS_SCALE) values = multiply(values, factors.pack(v).floats());
+    if (HAS_WEIGHT) {
+      values = multiply(values, weight_factors(weights.packs[v % AHEAD]));
+      weights.request(v + AHEAD, weight, first, dim);
+    }
+    if (HAS_SCALE) {
+      values = multiply(values, factors.floats(v));
+      factors.request(v + AHEAD, scale, first, dim);
+    }
     store_floats(values, y + column);
   }
 }

@@ -17,11 +17,10 @@ struct StagedRow {
 
   threadgroup RowPack* at(uint v) const { return packs + v * THREADS_PER_ROW; }
 
-  /// `column`: of the thread's first pack; the first kPacks are copied.
-  template <uint kPacks = VECTORS_PER_THREAD>
+  /// `column`: of the thread's first pack.
   void start(device const X_TYPE* row, uint column, uint dim) const {
 #pragma unroll
-    for (uint v = 0; v < kPacks; ++v) {
+    for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
       const uint from = column + v * PACK_STEP;
       if (from < dim) start_copy(at(v), row + from);
     }

@@ -129,10 +129,10 @@ TEST(LongPlan, RowsThatRegistersHoldBadlyAreStaged) {
   EXPECT_EQ(forward_kernels(DType::f32, 1000, 12288), Names{"rms_norm_staged"});
   EXPECT_EQ(forward_kernels(DType::bf16, 1000, 12288), Names{"rms_norm"});
   EXPECT_EQ(forward_kernels(DType::bf16, 1000, 16384), Names{"rms_norm_staged"});
-  EXPECT_EQ(forward_kernels(DType::f32, 1000, 65536), Names{"rms_norm_staged"});
-  EXPECT_EQ(forward_kernels(DType::bf16, 1, 131072), Names{"rms_norm_staged"});
+  EXPECT_EQ(forward_kernels(DType::f32, 1000, 49152), Names{"rms_norm_staged"});
+  EXPECT_EQ(forward_kernels(DType::bf16, 1, 98304), Names{"rms_norm_staged"});
   const Names shared = {"clear_sums", "rms_norm_long"};
-  EXPECT_EQ(forward_kernels(DType::f32, 1000, 65540), shared);
+  EXPECT_EQ(forward_kernels(DType::f32, 1000, 49156), shared);
 }
 
 TEST(LongPlan, FewRowsStayInRegistersWhereTheyHaveTheSameBits) {

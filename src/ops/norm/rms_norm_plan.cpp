@@ -204,24 +204,23 @@ namespace {
 
 /// A group that keeps a row to itself.
 struct StagedShape {
-  int64_t threads, vectors, held;  // packs of a thread, and how many of them in registers
+  int64_t threads, vectors;  // packs of a thread
 
-  int64_t memory() const { return (vectors - held) * threads * 16; }
+  int64_t memory() const { return vectors * threads * 16; }
 };
 
-/// The smallest group that does well: two of 512 threads on a multiprocessor, or one of 1024, whose
-/// registers hold what would leave the nearest cache too small for weights.
+/// The smallest group that does well: two of 512 threads on a multiprocessor, or one of 1024. Both
+/// leave the nearest cache enough for weights.
 std::optional<StagedShape> staged_shape(int64_t packs, int64_t group_memory) {
-  constexpr int64_t kMostStaged = 12, kMostHeld = 4;
+  constexpr int64_t kMostVectors = 12;
   const auto shape = [&](int64_t threads) -> StagedShape {
-    const int64_t vectors = (packs - 1) / threads + 1;
-    return {threads, vectors, std::max<int64_t>(0, vectors - kMostStaged)};
+    return {threads, (packs - 1) / threads + 1};
   };
   const StagedShape half = shape(512), whole = shape(1024);
-  if (half.held == 0) {
+  if (half.vectors <= kMostVectors) {
     return 2 * half.memory() <= group_memory ? std::optional(half) : std::nullopt;
   }
-  const bool fits = whole.held <= kMostHeld && whole.memory() <= group_memory;
+  const bool fits = whole.vectors <= kMostVectors && whole.memory() <= group_memory;
   return fits ? std::optional(whole) : std::nullopt;
 }
 
@@ -250,7 +249,6 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
             .columns = params.dim};
   plan.macros.add({{"VECTOR_WIDTH", width},
                    {"VECTORS_PER_THREAD", shape->vectors},
-                   {"HELD_PACKS", shape->held},
                    {"THREADS_PER_ROW", shape->threads},
                    {"ROWS_PER_GROUP", 1}});
   return plan;
