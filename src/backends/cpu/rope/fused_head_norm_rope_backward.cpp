@@ -24,7 +24,7 @@ template <class E>
 struct HeadGradients {
   const typename E::Raw *x, *dy;
   typename E::Raw* dx;                      // nullptr when absent
-  const typename E::Raw *next_x, *next_dy;  // to prefetch; nullptr when not worth it
+  const typename E::Raw *next_x, *next_dy;  // to prefetch
   int64_t heads;
   HWY_ALIGN float r[kMaxGroup];
   HWY_ALIGN float shrink[kMaxGroup];
@@ -78,12 +78,13 @@ class HeadNormRopeBackward {
     AngleStorage angles;
     Rotation rotation;
     Group group;
-    Table dw = {};
+    Table dw;
+    std::fill_n(dw.values, runs_.table_size, 0.0f);
     for (int64_t token = begin; token < end; ++token) {
       make_rotation<E>(runs_, angles_.of(token, angles), -1.0f, rotation);
       for (int64_t head = 0; head < params_.heads; head += most) {
         select(group, token, head, std::min(most, params_.heads - head));
-        read(group, rotation);
+        runs_.whole ? read<true>(group, rotation) : read<false>(group, rotation);
         streaming_ ? write<Store::streaming>(group, dw) : write<Store::cached>(group, dw);
       }
     }
@@ -92,22 +93,22 @@ class HeadNormRopeBackward {
   }
 
   void select(Group& group, int64_t token, int64_t head, int64_t heads) const {
-    const bool prefetch = Prefetcher<Raw>::helps(params_.head_dim);
     group.x = at(x_, params_.x, token, head);
     group.dy = at(dy_, params_.dy, token, head);
     group.dx = at(dx_, params_.dx, token, head);
-    group.next_x = prefetch ? group.x + heads * params_.x.head : nullptr;
-    group.next_dy = prefetch ? group.dy + heads * params_.dy.head : nullptr;
+    group.next_x = group.x + heads * params_.x.head;
+    group.next_dy = group.dy + heads * params_.dy.head;
     group.heads = heads;
   }
 
+  template <bool kWhole>
   HWY_NOINLINE void read(Group& group, const Rotation& rotation) const {
     constexpr int64_t kLanes = static_cast<int64_t>(lanes());
     const DF d;
     for (int64_t head = 0; head < group.heads; head += kLanes) {
       VF squares = hn::Zero(d), dots = hn::Zero(d);
       for (int64_t i = 0; i < std::min(kLanes, group.heads - head); ++i) {
-        const Sums sums = read_head(group, head + i, rotation);
+        const Sums sums = read_head<kWhole>(group, head + i, rotation);
         squares = with_lane(squares, i, sums.squares);
         dots = with_lane(dots, i, sums.dots);
       }
@@ -123,13 +124,14 @@ class HeadNormRopeBackward {
     float squares, dots;
   };
 
+  template <bool kWhole>
   HWY_INLINE Sums read_head(Group& group, int64_t head, const Rotation& rotation) const {
     const Raw* x = group.x + head * params_.x.head;
     const Raw* dy = group.dy + head * params_.dy.head;
     float* g = group.g + head * runs_.table_size;
     const float* weight = weight_.values;
     Block squares = zero_block(), dots = zero_block();
-    rotate_heads<E>(
+    rotate_heads<E, kWhole>(
         runs_, rotation, 1,
         [](const Run&, int64_t)
             HWY_ATTR { return Block{hn::Set(DF(), 1.0f), hn::Set(DF(), 1.0f)}; },
@@ -147,21 +149,26 @@ class HeadNormRopeBackward {
   template <Store kStore>
   HWY_NOINLINE void write(const Group& group, Table& dw) const {
     Prefetcher next_x(group.next_x), next_dy(group.next_dy);
+    // What is read through a reference has to be read again after every store.
+    const int64_t heads = group.heads, x_step = params_.x.head, dx_step = params_.dx.head;
+    const int64_t g_step = runs_.table_size;
     for (const Run& run : runs_.all()) {
       for_blocks(run.count, [&](int64_t i, size_t count) HWY_ATTR {
         const Block w = F32::load(weight_.values + run.table + i);
         Block sums = F32::load(dw.values + run.table + i);
-        for (int64_t head = 0; head < group.heads; ++head) {
+        const Raw* x_at = group.x + run.begin + i;
+        const float* g_at = group.g + run.table + i;
+        Raw* dx_at = group.dx ? group.dx + run.begin + i : nullptr;
+        for (int64_t head = 0; head < heads; ++head, x_at += x_step, g_at += g_step) {
           next_x.next_block();
           next_dy.next_block();
-          const Block x = load_part<E>(group.x + head * params_.x.head + run.begin + i, count);
-          const Block g = F32::load(group.g + head * runs_.table_size + run.table + i);
-          const Block gr = mul(g, hn::Set(DF(), group.r[head]));
+          const Block x = load_part<E>(x_at, count);
+          const Block gr = mul(F32::load(g_at), hn::Set(DF(), group.r[head]));
           sums = mul_add(gr, x, sums);
-          if (group.dx) {
+          if (dx_at) {
             const VF shrink = hn::Set(DF(), group.shrink[head]);
-            store_part<E, kStore>(neg_mul_add(x, {shrink, shrink}, mul(gr, w)),
-                                  group.dx + head * params_.dx.head + run.begin + i, count);
+            store_part<E, kStore>(neg_mul_add(x, {shrink, shrink}, mul(gr, w)), dx_at, count);
+            dx_at += dx_step;
           }
         }
         F32::store_f32(sums, dw.values + run.table + i);

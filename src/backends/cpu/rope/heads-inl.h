@@ -39,6 +39,7 @@ struct Run {
 /// Pair i is (first[i], second[i]), or (first[2i], first[2i + 1]) when interleaved.
 struct HeadRuns {
   bool interleaved = false;
+  bool whole = false;  // every element is in a pair, and runs are of whole blocks
   Run first, second;
   std::array<Run, 2> rest;  // in no pair
   int64_t table_size = 0;
@@ -74,6 +75,7 @@ inline HeadRuns make_runs(int64_t head_dim, int64_t pairs, uint32_t pairing) {
   runs.rest[0].table = runs.second.table + padded(runs.second.count);
   runs.rest[1].table = runs.rest[0].table + padded(runs.rest[0].count);
   runs.table_size = runs.rest[1].table + padded(runs.rest[1].count);
+  runs.whole = unpaired == 0 && padded(runs.first.count) == runs.first.count;
   return runs;
 }
 
@@ -189,13 +191,13 @@ class Prefetcher {
 
 /// Calls emit(head, run, i, count, v) for every block of `heads` heads, where v is the rotated
 /// weight(run, i) * load(head, run, i, count). Both blocks of a pair are loaded before either is
-/// emitted, so heads may be rotated in place.
-template <class E, class Weight, class Load, class Emit>
+/// emitted, so heads may be rotated in place. kWhole: runs.whole.
+template <class E, bool kWhole = false, class Weight, class Load, class Emit>
 HWY_INLINE void rotate_heads(const HeadRuns& runs, const Rotation& rotation, int64_t heads,
                              Weight weight, Load load, Emit emit) {
   const Run first = runs.first, second = runs.second;
   if (runs.interleaved) {
-    for_blocks(first.count, [&](int64_t i, size_t count) HWY_ATTR {
+    for_blocks<kWhole>(first.count, [&](int64_t i, size_t count) HWY_ATTR {
       const Block w = weight(first, i);
       const Block cos = mul(rotation.cos_at(i), w);
       const Block sin = mul(rotation.sin_at(i), swap_pairs<E>(w));
@@ -205,7 +207,7 @@ HWY_INLINE void rotate_heads(const HeadRuns& runs, const Rotation& rotation, int
       }
     });
   } else {
-    for_blocks(first.count, [&](int64_t i, size_t count) HWY_ATTR {
+    for_blocks<kWhole>(first.count, [&](int64_t i, size_t count) HWY_ATTR {
       const Block w1 = weight(first, i), w2 = weight(second, i);
       const Block cos1 = mul(rotation.cos_at(i), w1), cos2 = mul(rotation.cos_at(i), w2);
       const Block sin1 = mul(rotation.sin_at(i), w1), sin2 = mul(rotation.sin_at(i), w2);
@@ -216,6 +218,7 @@ HWY_INLINE void rotate_heads(const HeadRuns& runs, const Rotation& rotation, int
       }
     });
   }
+  if constexpr (kWhole) return;
   for (const Run& run : runs.rest) {
     for_blocks(run.count, [&](int64_t i, size_t count) HWY_ATTR {
       const Block w = weight(run, i);

@@ -250,13 +250,13 @@ HWY_INLINE void prefetch_block(const T* from) {
 }
 
 /// Calls body(i, count) for every block of [0, dim): count is block(), a constant to the compiler,
-/// but for the last call when dim is no multiple of it.
-template <class Body>
+/// but for the last call when dim is no multiple of it; kWhole: it is one.
+template <bool kWhole = false, class Body>
 HWY_INLINE void for_blocks(int64_t dim, Body body) {
   constexpr int64_t kBlock = static_cast<int64_t>(block());
   int64_t i = 0;
   for (; i + kBlock <= dim; i += kBlock) body(i, block());
-  if (i < dim) body(i, static_cast<size_t>(dim - i));
+  if (!kWhole && i < dim) body(i, static_cast<size_t>(dim - i));
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE
