@@ -42,8 +42,7 @@ struct NormBackwardRow {
   const Raw *later_x, *later_dy, *later_dresidual;  // of a row to come, prefetched meanwhile
   Raw* dx;
   float rms_inv;
-  float x_factor;              // -s * r^3 / dim
-  NormBackwardSums even, odd;  // of its blocks
+  float x_factor;  // -s * r^3 / dim
 };
 
 template <class E>
@@ -71,7 +70,7 @@ class RmsNormBackward {
       if (dw) std::fill_n(dw, params_.dim, 0.0f);
       const float* const weight = weights_.here();
       Together now = together_at(begin, end);
-      for (int64_t k = 0; k < now.count; ++k) add_sums(now.rows[k], 0, params_.dim, weight);
+      for (int64_t k = 0; k < now.count; ++k) add_sums(now, k, 0, params_.dim, weight);
       for (int64_t r = begin; r < end; r += together_) {
         Together next = together_at(r + together_, end);
         finish_together(now, next, weight, dw);
@@ -88,24 +87,29 @@ class RmsNormBackward {
   using Sums = NormBackwardSums;
   struct Together {
     Row rows[kRowsTogether];
+    Sums even[kRowsTogether], odd[kRowsTogether];  // of the blocks of each row
     int64_t count = 0;
   };
 
   Together together_at(int64_t first, int64_t end) const {
     Together together;
     together.count = std::clamp<int64_t>(end - first, 0, together_);
-    for (int64_t k = 0; k < together.count; ++k) together.rows[k] = row_at(first + k);
+    const Sums zero = {zero_block(), zero_block()};
+    for (int64_t k = 0; k < together.count; ++k) {
+      together.rows[k] = row_at(first + k);
+      together.even[k] = together.odd[k] = zero;
+    }
     return together;
   }
 
   /// Writes what `now` gives, whose sums are complete, and finds those of `next`, strip by strip:
   /// so that memory is read and written all the time.
   void finish_together(Together& now, Together& next, const float* weight, float* dw) const {
-    for (int64_t k = 0; k < now.count; ++k) set_factors(now.rows[k]);
+    for (int64_t k = 0; k < now.count; ++k) set_factors(now, k);
     for (int64_t begin = 0; begin < params_.dim; begin += kStrip) {
       const int64_t end = std::min(begin + kStrip, params_.dim);
       for (int64_t k = 0; k < now.count; ++k) finish(now.rows[k], begin, end, weight, dw);
-      for (int64_t k = 0; k < next.count; ++k) add_sums(next.rows[k], begin, end, weight);
+      for (int64_t k = 0; k < next.count; ++k) add_sums(next, k, begin, end, weight);
     }
   }
 
@@ -127,7 +131,6 @@ class RmsNormBackward {
       return first ? first + row_offset(params_.rows, strides, row) : nullptr;
     };
     const int64_t later = std::min(r + together_, rows_ - 1);
-    const Sums zero = {zero_block(), zero_block()};
     return {.x = at(x_, params_.x, r),
             .dy = at(dy_, params_.dy, r),
             .dresidual = at(dresidual_, params_.dresidual, r),
@@ -136,18 +139,17 @@ class RmsNormBackward {
             .later_dresidual = at(dresidual_, params_.dresidual, later),
             .dx = at(dx_, params_.dx, r),
             .rms_inv = rms_inv_ ? *at(rms_inv_, params_.rms_inv, r) : 0.0f,
-            .x_factor = 0.0f,
-            .even = zero,
-            .odd = zero};
+            .x_factor = 0.0f};
   }
 
   /// The terms of s and, unless r was given, the squares, in the order of the forward pass. Strips
   /// are of whole pairs of blocks, so that each adds to the sums that the row as one would.
-  void add_sums(Row& row, int64_t begin, int64_t end, const float* weight) const {
+  void add_sums(Together& to, int64_t k, int64_t begin, int64_t end, const float* weight) const {
     if (!needs_sums_) return;
-    const Row from = row;
+    const Row from = to.rows[k];
     const bool square = !rms_inv_;
-    accumulate_blocks(end - begin, row.even, row.odd,
+    Sums even = to.even[k], odd = to.odd[k];  // copies stay in registers
+    accumulate_blocks(end - begin, even, odd,
                       [=](Sums& sums, int64_t offset, size_t count) HWY_ATTR {
                         const int64_t i = begin + offset;
                         prefetch_block(from.later_x + i);  // the other pass may lose requests
@@ -158,17 +160,20 @@ class RmsNormBackward {
                         if (square) sums.squares = mul_add(x, x, sums.squares);
                         sums.dot = mul_add({hn::Mul(dy.a, w.a), hn::Mul(dy.b, w.b)}, x, sums.dot);
                       });
+    to.even[k] = even;
+    to.odd[k] = odd;
   }
 
-  void set_factors(Row& row) const {
+  void set_factors(Together& together, int64_t k) const {
     if (!needs_sums_) return;
+    Row& row = together.rows[k];
+    const Sums even = together.even[k], odd = together.odd[k];
     const auto dim = static_cast<float>(params_.dim);
     if (!rms_inv_) {
-      const float squares = sum_of(row.even.squares, row.odd.squares);
-      row.rms_inv = 1.0f / std::sqrt(squares / dim + params_.eps);
+      row.rms_inv = 1.0f / std::sqrt(sum_of(even.squares, odd.squares) / dim + params_.eps);
     }
     const float r = row.rms_inv;
-    row.x_factor = -(sum_of(row.even.dot, row.odd.dot) * r * r / dim * r);
+    row.x_factor = -(sum_of(even.dot, odd.dot) * r * r / dim * r);
   }
 
   /// Columns [begin, end) of one row.
