@@ -10,7 +10,6 @@ namespace {
 
 constexpr int64_t kSimdWidth = 32;
 constexpr int64_t kMinThreads = 4;
-constexpr int64_t kShortRowVectors = 2;
 
 }  // namespace
 
@@ -40,7 +39,7 @@ RowPacks row_packs(int64_t dim, DType dtype, bool aligned, int64_t most_lone) {
 RowPlan plan_rows(int64_t dim, RowPacks of, const RowLimits& limits) {
   const int64_t packs = (dim - 1 + (of.shifted ? of.width - 1 : 0)) / of.width + 1;
   int64_t threads = of.shifted ? kSimdWidth : kMinThreads;
-  const int64_t few = of.width == 1 ? limits.vectors : kShortRowVectors;
+  const int64_t few = of.width == 1 ? limits.vectors : limits.few;
   while (threads < kSimdWidth && packs > threads * few) threads *= 2;
   while (threads < limits.threads && packs > threads * limits.vectors) threads *= 2;
   int64_t most = limits.vectors;

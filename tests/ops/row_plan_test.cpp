@@ -83,8 +83,24 @@ class RowsWithAResidual : public FewAndManyRows {};
 
 TEST_P(RowsWithAResidual, GiveTheBitsOfAnAdditionAndANorm) {
   const DType dtype = std::get<DType>(GetParam());
-  for (const int64_t dim : {2048, 2816, 3584, 4096, 7168, 8192}) {
-    const int64_t rows = 16;
+  for (const auto& [rows, dim] : std::vector<std::pair<int64_t, int64_t>>{{16, 65},
+                                                                          {16, 1001},
+                                                                          {300, 2048},
+                                                                          {16, 2048},
+                                                                          {16, 2816},
+                                                                          {16, 3584},
+                                                                          {300, 4096},
+                                                                          {16, 4097},
+                                                                          {16, 7168},
+                                                                          {16, 8192},
+                                                                          {16, 12288},
+                                                                          {70, 16384},
+                                                                          {3, 16384},
+                                                                          {3, 40000},
+                                                                          {3, 50000},
+                                                                          {3, 100003},
+                                                                          {3, 140000}}) {
+    SCOPED_TRACE(std::to_string(rows) + " rows of " + std::to_string(dim));
     const Buffer x = test::upload(device(), dtype, {rows, dim}, test::pattern(rows * dim, 5));
     const Buffer residual =
         test::upload(device(), dtype, {rows, dim}, test::pattern(rows * dim, 6));
@@ -99,7 +115,7 @@ TEST_P(RowsWithAResidual, GiveTheBitsOfAnAdditionAndANorm) {
     test::run(device(), [&](Encoder& e) {
       return ops::rms_norm(e, {.x = sum, .y = other, .rms_inv = other_inv});
     });
-    EXPECT_TRUE(test::same_bytes(fused, other) && test::same_bytes(fused_inv, other_inv)) << dim;
+    EXPECT_TRUE(test::same_bytes(fused, other) && test::same_bytes(fused_inv, other_inv));
   }
 }
 

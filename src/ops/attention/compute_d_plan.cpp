@@ -14,7 +14,8 @@ Plan plan_compute_d(const ComputeDParams& params, std::span<const Argument> argu
   const bool aligned =
       rows_aligned(std::array<RowPlace, 2>{{{o, params.o}, {arguments[kComputeDDo], params.d_o}}});
   const RowPacks packs = row_packs(params.head_dim, o.view().dtype(), aligned, kMostLone);
-  const RowPlan rows = plan_rows(params.head_dim, packs, {.vectors = packs.width == 1 ? 8 : 4});
+  const RowPlan rows = plan_rows(params.head_dim, packs,
+                                 {.vectors = packs.width == 1 ? 8 : 4, .few = 1, .group = 256});
   Plan plan{
       .kernel = "flash_attn_train_bwd_compute_d",
       .macros = {{"X_TYPE", kernel_type(o.view().dtype())}, {"ROW_DIMS", row_dims(params.rows)}},
