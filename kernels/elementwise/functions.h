@@ -14,7 +14,7 @@ struct Point {
 /// 1 / (1 + t) for positive x and t / (1 + t) for negative: neither side cancels.
 METAL_FUNC Point gated(float x, float a, float v, float av_slope) {
   const float t = raised_exp(-v);
-  const float share = 1.0f / fma(t, kDown, 1.0f);
+  const float share = quotient(1.0f, fma(t, kDown, 1.0f));
   if (x < 0.0f) {
     const float tail = t * share;
     return {-(a * tail) * kDown, tail * fma(-av_slope, share, 1.0f) * kDown};
@@ -47,7 +47,7 @@ struct Gelu {
   static Point at(float x) {
     const float a = at_most(fabs(x), 15.0f);
     // a^2 exactly: an error of its last bit would be one of e^(-a^2 / 2) times a^2.
-    const float upper = as_type<float>(as_type<uint>(a) & 0xFFFFF000u);
+    const float upper = kShort ? a : as_type<float>(as_type<uint>(a) & 0xFFFFF000u);
     const float density = raised_exp(-0.5f * (upper * upper), -0.5f * (a - upper) * (a + upper));
     const float ratio = tail_ratio(a);
     const float lead = fma(a, -0x1.988454p-2f, ratio);  // 1 / sqrt(2 * pi)
@@ -55,8 +55,18 @@ struct Gelu {
     return {x * fma(-(density * kDown), ratio, 1.0f), fma(-(density * kDown), lead, 1.0f)};
   }
 
-  /// (1 - Phi(a)) * e^(a^2 / 2) for 0 <= a <= 15, within 2^-26.
+  /// (1 - Phi(a)) * e^(a^2 / 2) for 0 <= a <= 15, within 2^-26; kShort: within 2^-21.
   static float tail_ratio(float a) {
+    if (kShort) {
+      float p = fma(a, 0x1.1896f2p-6f, 0x1.eb40f4p-4f);
+      p = fma(a, p, 0x1.7373b4p-2f);
+      p = fma(a, p, 0.5f);
+      float q = fma(a, 0x1.5fb460p-5f, 0x1.33a6acp-2f);
+      q = fma(a, q, 0x1.e9338ep-1f);
+      q = fma(a, q, 0x1.85fb16p+0f);
+      q = fma(a, q, 1.0f);
+      return quotient(p, q);
+    }
     float p = fma(a, 0x1.0e2c58p-8f, 0x1.4d6a06p-5f);
     p = fma(a, p, 0x1.77c01ep-3f);
     p = fma(a, p, 0x1.c133dap-2f);
@@ -66,21 +76,27 @@ struct Gelu {
     q = fma(a, q, 0x1.341dfep+0f);
     q = fma(a, q, 0x1.acdc1cp+0f);
     q = fma(a, q, 1.0f);
-    return p / q;
+    return quotient(p, q);
   }
 };
 
+/// |x / cap|; a cap at the ends of f32 is none for quotient().
+METAL_FUNC float over_cap(float x, float cap) {
+  const bool usual = cap > 0x1p-100f && cap < 0x1p100f;
+  return fabs(usual ? quotient(x, cap) : x / cap);
+}
+
 METAL_FUNC float softcap(float x, float cap) {
-  const float a = at_most(fabs(x / cap), 20.0f);
+  const float a = at_most(over_cap(x, cap), 20.0f);
   const float e = exp_minus_one(-2.0f * a);
   // Below 2^-12 tanh is its argument, whose quotient might be subnormal.
-  return a < 0x1p-12f ? x : copysign(cap * (-e / (e + 2.0f)), x);
+  return a < 0x1p-12f ? x : copysign(cap * quotient(-e, e + 2.0f), x);
 }
 
 /// dy * (1 - tanh(x / cap)^2) = dy * 4 * t / (1 + t)^2, t = e^(-2 |x / cap|)
 METAL_FUNC float softcap_backward(float dy, float x, float cap) {
-  const float t = raised_exp(-2.0f * at_most(fabs(x / cap), 64.0f));
-  const float share = 1.0f / fma(t, kDown, 1.0f);
+  const float t = raised_exp(-2.0f * at_most(over_cap(x, cap), 64.0f));
+  const float share = quotient(1.0f, fma(t, kDown, 1.0f));
   return dy * (4.0f * t * (share * share) * kDown);
 }
 

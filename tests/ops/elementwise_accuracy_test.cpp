@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The elementwise functions on f32 of every sign and exponent and on all values of 16 bits, in
-// units of the last place of the float64 result, on every SIMD level and as kernel text.
+// units of the last place of the float64 result, on every SIMD level, as kernel text, and on a GPU.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "host_values.hpp"
+#include "ops/tested_device.hpp"
 
 namespace norite {
 namespace {
@@ -171,34 +172,29 @@ void check(const Device& device, const Inputs& inputs) {
   }
 }
 
-void check_16_bits(const Device& device) {
-  check(device, {DType::f16, 11, -24, every_value<Float16>()});
-  check(device, {DType::bf16, 8, -133, every_value<BFloat16>()});
-}
-
-class ElementwiseAccuracy : public testing::TestWithParam<std::string> {};
+class ElementwiseAccuracy : public test::OnDevice<std::string> {};
 
 TEST_P(ElementwiseAccuracy, IsAFewUnitsOfTheLastPlace) {
-  check(must(Device::open("cpu", {.cpu_target = GetParam()})), floats(16381));
+  check(device(), floats(device_name() == test::kText ? 65521 : 16381));
 }
 
 TEST_P(ElementwiseAccuracy, IsARoundingIn16Bits) {
-  check_16_bits(must(Device::open("cpu", {.cpu_target = GetParam()})));
+  check(device(), {DType::f16, 11, -24, every_value<Float16>()});
+  check(device(), {DType::bf16, 8, -133, every_value<BFloat16>()});
 }
 
 /// e^x is subnormal in f32, and may not be rounded to that before a large factor makes it normal.
 TEST_P(ElementwiseAccuracy, OfTailsStaysUnderALargeFactor) {
-  const Device device = must(Device::open("cpu", {.cpu_target = GetParam()}));
   constexpr float kFactor = 0x1p100f;
   std::vector<float> x;
   for (float value = -100; value < -87; value += 0.5f) x.push_back(value);
   const Shape shape = {static_cast<int64_t>(x.size())};
-  const Buffer in = test::upload(device, DType::bf16, shape, x);
+  const Buffer in = test::upload(device(), DType::bf16, shape, x);
   const Buffer large =
-      test::upload(device, DType::bf16, shape, std::vector<float>(x.size(), kFactor));
-  const Buffer y = must(device.empty(DType::bf16, shape)),
-               dx = must(device.empty(DType::bf16, shape));
-  test::run(device, [&](Encoder& e) -> Result<void> {
+      test::upload(device(), DType::bf16, shape, std::vector<float>(x.size(), kFactor));
+  const Buffer y = must(device().empty(DType::bf16, shape)),
+               dx = must(device().empty(DType::bf16, shape));
+  test::run(device(), [&](Encoder& e) -> Result<void> {
     NORITE_TRY(ops::silu_mul(e, {.a = in, .b = large, .y = y}));
     return ops::silu_backward(e, {.dy = large, .x = in, .dx = dx});
   });
@@ -211,16 +207,15 @@ TEST_P(ElementwiseAccuracy, OfTailsStaysUnderALargeFactor) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryLevel, ElementwiseAccuracy, testing::ValuesIn(Device::cpu_targets()),
-                         [](const auto& one) { return one.param; });
-
-TEST(ElementwiseText, IsAFewUnitsOfTheLastPlace) {
-  check(must(Device::open("cpu", {.builtins = BuiltinForm::text})), floats(65521));
+/// Native kernels, and kernel text on both kinds of device.
+std::vector<std::string> devices() {
+  std::vector<std::string> names = test::tested_devices();
+  names.emplace_back(test::kText);
+  return names;
 }
 
-TEST(ElementwiseText, IsARoundingIn16Bits) {
-  check_16_bits(must(Device::open("cpu", {.builtins = BuiltinForm::text})));
-}
+INSTANTIATE_TEST_SUITE_P(Everywhere, ElementwiseAccuracy, testing::ValuesIn(devices()),
+                         test::InstanceName());
 
 }  // namespace
 }  // namespace norite

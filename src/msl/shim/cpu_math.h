@@ -50,6 +50,7 @@ NORITE_MSL_BINARY(, pow)
 #undef NORITE_MSL_BINARY
 
 NORITE_MSL_INLINE float fma_f32(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+NORITE_MSL_INLINE float fast_divide_f32(float x, float y) { return x / y; }
 NORITE_MSL_INLINE float rsqrt_f32(float x) { return 1.0f / __builtin_sqrtf(x); }
 NORITE_MSL_INLINE float ldexp_f32(float x, int e) { return __builtin_ldexpf(x, e); }
 NORITE_MSL_INLINE float frexp_f32(float x, int& exponent) {

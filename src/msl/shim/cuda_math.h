@@ -60,6 +60,7 @@ NORITE_MSL_BINARY(pow)
 #undef NORITE_MSL_UNARY
 #undef NORITE_MSL_BINARY
 
+NORITE_MSL_INLINE float fast_divide_f32(float x, float y) { return __fdividef(x, y); }
 NORITE_MSL_INLINE float sqrt_f32(float x) { return __fsqrt_rn(x); }
 NORITE_MSL_INLINE float rsqrt_f32(float x) { return __frcp_rn(__fsqrt_rn(x)); }
 NORITE_MSL_INLINE float fma_f32(float x, float y, float z) { return __fmaf_rn(x, y, z); }

@@ -116,6 +116,9 @@ NORITE_MSL_SAME2(fmod)
 NORITE_MSL_SAME2(pow)
 NORITE_MSL_MATH2(powr, norite_msl::pow_f32(x, y))
 NORITE_MSL_MATH2(divide, x / y)
+namespace fast {
+NORITE_MSL_MATH2(divide, norite_msl::fast_divide_f32(x, y))
+}
 NORITE_MSL_MATH3(fma, norite_msl::fma_f32(x, y, z))
 NORITE_MSL_MATH3(fmax3, norite_msl::fmax_f32(x, norite_msl::fmax_f32(y, z)))
 NORITE_MSL_MATH3(fmin3, norite_msl::fmin_f32(x, norite_msl::fmin_f32(y, z)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// metal::fast and metal::precise: one precision serves all.
+// metal::fast and metal::precise: one precision serves all but quotients (math.h).
 #pragma once
 #include "shim/common.h"
 #include "shim/geometric.h"
@@ -8,7 +8,7 @@
 #define NORITE_MSL_MATH_NAMES                                                                \
   using metal::abs, metal::acos, metal::acosh, metal::asin, metal::asinh, metal::atan;       \
   using metal::atan2, metal::atanh, metal::ceil, metal::clamp, metal::copysign, metal::cos;  \
-  using metal::cosh, metal::cospi, metal::distance, metal::divide, metal::dot, metal::exp;   \
+  using metal::cosh, metal::cospi, metal::distance, metal::dot, metal::exp;                  \
   using metal::exp10, metal::exp2, metal::fabs, metal::fdim, metal::floor, metal::fma;       \
   using metal::fmax, metal::fmax3, metal::fmedian3, metal::fmin, metal::fmin3, metal::fmod;  \
   using metal::fract, metal::frexp, metal::ldexp, metal::length, metal::log, metal::log10;   \
@@ -23,5 +23,6 @@ NORITE_MSL_MATH_NAMES
 }
 namespace metal::precise {
 NORITE_MSL_MATH_NAMES
+using metal::divide;
 }
 #undef NORITE_MSL_MATH_NAMES
