@@ -20,6 +20,8 @@
 #define COPY_CACHE "ca"
 #include "cuda/tile_ring.h"
 
+#define SUM_IS_LATE (SHIFTED || APART)
+
 /// x + residual, rounded as it is written.
 METAL_FUNC Tile<X_TYPE> summed(Tile<X_TYPE> tile, Tile<X_TYPE> residual) {
 #pragma unroll
@@ -84,7 +86,7 @@ void rms_norm_long(
         device const X_TYPE* residual_row = residual + row_offset(at, params.residual);
         s = summed(s, residuals.read(now, residual_row, place));
       }
-      if (HAS_RESIDUAL && !SHIFTED) {
+      if (HAS_RESIDUAL && !SUM_IS_LATE) {
         s.store(sum + row_offset(at, params.sum), place.first, frame);
       }
       RowSum squares;
@@ -113,8 +115,9 @@ void rms_norm_long(
         device const X_TYPE* residual_row = residual + row_offset(at_behind, params.residual);
         s = summed(s, residuals.read(behind, residual_row, place));
       }
-      // It may go where other groups read what lies behind their run: these have published.
-      if (HAS_RESIDUAL && SHIFTED) {
+      // It may go where other groups read what lies behind their run, which have published, and
+      // where this one has just read the residual again.
+      if (HAS_RESIDUAL && SUM_IS_LATE) {
         s.store(sum + row_offset(at_behind, params.sum), place.first, frame);
       }
       if (HAS_SCALE) factor.align(scale_row, place.first, frame);

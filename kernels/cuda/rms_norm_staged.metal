@@ -3,12 +3,12 @@
 // what it computes, and is its check). A group takes one row, copies it to threadgroup memory,
 // sums its squares as they arrive and finds the row there again afterwards. All other operands come
 // from memory or the cache as they are needed, so that the sum has the same bits with any of them.
-// Of rows of up to 48 KiB it has the bits of rms_norm's with as many threads, which serves where
+// Of rows of up to 32 KiB it has the bits of rms_norm's with as many threads, which serves where
 // rows are few.
 //
 // Groups end with their row. Those that stay and go down the rows wait for the slowest
-// multiprocessor: on an H200, rows of 128 KiB reach 0.93 of the copy bandwidth with them and 0.97
-// here (f32; bf16 0.91 and 0.95).
+// multiprocessor: on an H200, rows of 128 KiB reach 0.91 of the copy bandwidth with them and 0.97
+// here, 0.90 and 0.95 in bf16 (norite bench --device cuda --filter 'rms_norm[').
 
 #include "common/folded_sum.h"
 #include "common/row_index.h"
@@ -16,7 +16,7 @@
 #include "norm/params.h"
 #include "norm/weight.h"
 
-/// Packs that a thread has requested beyond the one it works on; two operands share its registers.
+/// Packs of an operand that a thread has requested; two operands share its registers.
 #define AHEAD (HAS_RESIDUAL || HAS_SCALE ? 2 : 4)
 
 /// Whether a thread's pack `v`, which would begin with `column`, is one of the row's. All but its
@@ -25,8 +25,8 @@ METAL_FUNC bool exists(uint v, uint column, uint dim) {
   return v + 1 < VECTORS_PER_THREAD || column < dim;
 }
 
-/// Packs of an operand in device memory, requested AHEAD of their use: the first by whoever
-/// begins, each other one as its place becomes free.
+/// Packs of an operand in device memory, AHEAD of them under way: the first are requested at the
+/// beginning, each other one as its place becomes free.
 template <typename T>
 struct PacksAhead {
   Pack<T, VECTOR_WIDTH> packs[AHEAD];

@@ -71,7 +71,7 @@ struct TileRing {
 };
 
 /// An operand beside x: through the ring as well, unless its rows begin at other places in packs
-/// than those of x (APART). Then it is read from memory, each time.
+/// than those of x or there is no room for it (APART). Then it is read from memory, each time.
 struct TileBeside {
   TileRing ring;
 

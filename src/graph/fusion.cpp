@@ -76,12 +76,13 @@ class Fuser {
                                                       const Pair& pair) {
     if (recorded.empty()) return std::nullopt;
     core::Command fused = std::move(recorded.back());
-    if (recorded.size() == 1) return fused;
-    const auto shares_sums = [](const core::Command& command) {
-      return command.pipeline.name() == "rms_norm_long";
+    const auto shares = [](const core::Command& command) {
+      return ops::has_shared_sums(command.pipeline.name());
     };
-    const core::Command& norm = shares_sums(pair.producer) ? pair.producer : pair.consumer;
-    if (recorded.size() > 2 || !shares_sums(fused) || !shares_sums(norm)) return std::nullopt;
+    const core::Command& norm = shares(pair.producer) ? pair.producer : pair.consumer;
+    if (!shares(fused) && !shares(norm))
+      return recorded.size() == 1 ? std::optional(fused) : std::nullopt;
+    if (!shares(fused) || !shares(norm)) return std::nullopt;
     const View& cleared = operand(norm, kRmsNormLongSums);
     if (operand(fused, kRmsNormLongSums).shape() != cleared.shape()) return std::nullopt;
     fused.arguments[kRmsNormLongSums] = cleared;
@@ -119,7 +120,7 @@ class Fuser {
     if (!encoded) return decline(encoded.error().message);
     auto recorded = core::Recording::take(encoder);
     auto fused = recorded ? single_dispatch(*std::move(recorded), pair) : std::nullopt;
-    if (!fused) return decline("it would take more than one dispatch");
+    if (!fused) return decline("it would not be a dispatch in place of the two");
     replace(rule, producer, consumer, at_consumer, *std::move(fused));
     return true;
   }

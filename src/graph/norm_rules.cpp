@@ -47,9 +47,11 @@ ops::RmsNormFamily norm_fields(const Command& norm, const RmsNormParams& params)
 /// Whether rows are of packs of 16 bytes, all of them.
 bool has_whole_packs(const View& view) {
   const auto whole = [&](int64_t elements) { return elements * size_of(view.dtype()) % 16 == 0; };
-  const auto& strides = view.strides();
-  return view.byte_offset() % 16 == 0 && whole(view.shape().back()) &&
-         std::all_of(strides.begin(), strides.end() - 1, whole);
+  if (view.byte_offset() % 16 != 0 || !whole(view.shape().back())) return false;
+  for (int axis = 0; axis + 1 < view.shape().rank(); ++axis) {
+    if (view.shape()[axis] > 1 && !whole(view.strides()[axis])) return false;
+  }
+  return true;
 }
 
 /// Kernel text sums squares in another order where the norm's rows are of whole packs and the other

@@ -27,7 +27,7 @@ RowPacks row_packs(int64_t dim, DType dtype, bool aligned, int64_t most_lone) {
   return dim <= most_lone ? RowPacks{1, false} : RowPacks{width, true};
 }
 
-// Packs of a row, and who holds them (limits.vectors = 4):
+// Packs of a row, and who holds them (limits.vectors = 4, short_row = 2):
 //
 //   packs         8   16   32   64  128  256  512  1024  2048  4096  more
 //   threads       4    8   16   32   32   64  128   256   512  1024  1024, looped
@@ -39,7 +39,7 @@ RowPacks row_packs(int64_t dim, DType dtype, bool aligned, int64_t most_lone) {
 RowPlan plan_rows(int64_t dim, RowPacks of, const RowLimits& limits) {
   const int64_t packs = (dim - 1 + (of.shifted ? of.width - 1 : 0)) / of.width + 1;
   int64_t threads = of.shifted ? kSimdWidth : kMinThreads;
-  const int64_t few = of.width == 1 ? limits.vectors : limits.few;
+  const int64_t few = of.width == 1 ? limits.vectors : limits.short_row;
   while (threads < kSimdWidth && packs > threads * few) threads *= 2;
   while (threads < limits.threads && packs > threads * limits.vectors) threads *= 2;
   int64_t most = limits.vectors;

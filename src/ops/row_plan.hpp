@@ -12,7 +12,7 @@ namespace norite::ops {
 /// What a kernel can afford.
 struct RowLimits {
   int64_t vectors = 4;     // packs that a thread holds of each operand, from a SIMD-group a row on
-  int64_t few = 2;         // as many of a shorter row
+  int64_t short_row = 2;   // as many of a shorter row
   int64_t stretch = 0;     // as many where that saves half of the threads: 5120 columns, say
   int64_t group = 128;     // threads that a group of several rows aims for
   int64_t threads = 1024;  // most of a row: a longer one is looped

@@ -210,9 +210,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values(BuiltinForm::native, BuiltinForm::text),
                        ::testing::Values(DType::f32, DType::f16, DType::bf16)));
 
-// Rows that NVIDIA GPUs keep in threadgroup memory, and rows that groups share there.
+// Rows that NVIDIA GPUs keep in threadgroup memory, and rows that groups share there: 65536 and 1
+// million columns, the latter with too little room to copy a residual ahead.
 TEST(FusionOfLongRows, NormsBecomeOneWithTheirNeighbours) {
-  for (const int64_t dim : {12288, 32768, 65536}) {
+  for (const int64_t dim : {12288, 65536, 65537, 1 << 20}) {
     SCOPED_TRACE(dim);
     Buffers buffers(must(Device::open("null", {.builtins = BuiltinForm::text})), DType::f32);
     const Shape rows = {2, dim};
@@ -229,6 +230,37 @@ TEST(FusionOfLongRows, NormsBecomeOneWithTheirNeighbours) {
     EXPECT_FALSE(report.fused[0].changes_bits);
     EXPECT_FALSE(report.fused[1].changes_bits);
     EXPECT_TRUE(report.declined.empty()) << to_string(report);
+
+    // Every norm finds the sums that its groups share cleared.
+    std::vector<int64_t> cleared, shared;
+    for (const auto& operation : graph.describe().operations) {
+      if (operation.kernel == "clear_sums") cleared.push_back(operation.writes.at(0).buffer);
+      for (const auto& operand : operation.reads) {
+        if (operand.name == "sums") shared.push_back(operand.buffer);
+      }
+    }
+    EXPECT_EQ(shared.size(), dim > 49152 ? 2u : 0u);
+    std::ranges::sort(cleared);
+    std::ranges::sort(shared);
+    EXPECT_EQ(cleared, shared);
+  }
+}
+
+TEST(FusionOfLongRows, SaysWhereOperandsThatBeginOtherwiseChangeBits) {
+  Buffers buffers(must(Device::open("cpu", {.builtins = BuiltinForm::text})), DType::f32);
+  const auto row = [&](int64_t at) {  // of a padded matrix: 0 begins with a pack, 1 does not
+    const View padded = buffers.fill({4, 1001});
+    return must(must(padded.slice(0, at, at + 1)).slice(1, 0, 1000));
+  };
+  for (const int64_t at : {0, 1}) {
+    const View x = row(at), sum = row(0), residual = buffers.fill({1, 1000}),
+               y = buffers.fill({1, 1000});
+    const auto [graph, report] = optimised(buffers.device, [&](Encoder& e) -> Result<void> {
+      NORITE_TRY(ops::add(e, {.a = x, .b = residual, .y = sum}));
+      return ops::rms_norm(e, {.x = sum, .y = y});
+    });
+    ASSERT_EQ(report.fused.size(), 1u) << to_string(report);
+    EXPECT_EQ(report.fused[0].changes_bits, at == 1);
   }
 }
 

@@ -82,7 +82,7 @@ TEST_P(BatchInvariance, ARowAloneGivesTheBitsItGivesInABatch) {
 TEST_P(BatchInvariance, ALongRowAloneGivesTheBitsItGivesInABatch) {
   for (const RowOperation& operation : test::row_operations()) {
     if (operation.heads > 0) continue;
-    for (const int64_t dim : {12288, 20001, 40000, 100003}) {
+    for (const int64_t dim : {12288, 16384, 20001, 40000, 100003}) {
       check(operation, on_gpu() ? 200 : 3, dim);
     }
   }

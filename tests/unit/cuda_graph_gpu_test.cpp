@@ -126,6 +126,36 @@ TEST_F(CudaGraphGpuTest, branches_of_long_rows_give_the_bits_of_eager_execution)
   expect_replays_like_eager(device(), {64, 65536}, 20);
 }
 
+// Fused norms go on with the sums that were cleared for those they replace, in every replay.
+TEST_F(CudaGraphGpuTest, fused_norms_of_long_rows_give_the_bits_of_eager_execution) {
+  for (const Shape& shape : {Shape{9, 131072}, Shape{9, 100003}, Shape{2, 600000}}) {
+    SCOPED_TRACE(shape[1]);
+    const auto filled = [&](uint32_t seed) {
+      return test::upload(device(), DType::f32, shape, test::pattern(shape.count(), seed));
+    };
+    Buffer x = filled(1);
+    const Buffer residual = filled(2), sum = filled(3), y = filled(4), z = filled(5);
+    const auto record = [&](Encoder& e) -> Result<void> {
+      NORITE_TRY_ASSIGN(const Buffer t, device().empty(DType::f32, shape));
+      NORITE_TRY(ops::add(e, {.a = x, .b = residual, .y = sum}));
+      NORITE_TRY(ops::rms_norm(e, {.x = sum, .y = y}));
+      NORITE_TRY(ops::rms_norm(e, {.x = x, .y = t}));
+      return ops::mul(e, {.a = t, .b = residual, .y = z});
+    };
+    Graph graph = must(Graph::capture(device(), record));
+    EXPECT_EQ(must(graph.optimise()).fused.size(), 2u);
+    for (uint32_t replay = 0; replay < 5; ++replay) {
+      const auto values = test::pattern(shape.count(), replay + 7);
+      must(x.write(std::as_bytes(std::span(values))));
+      test::run(device(), record);
+      const auto eager_y = test::download_bytes(y), eager_z = test::download_bytes(z);
+      must(graph.replay());
+      ASSERT_EQ(test::download_bytes(y), eager_y) << replay;
+      ASSERT_EQ(test::download_bytes(z), eager_z) << replay;
+    }
+  }
+}
+
 // Otherwise kernels would be launched one by one, with the same results.
 TEST_F(CudaGraphGpuTest, branches_are_captured) {
   for (const Shape& shape : {Shape{1, 4096}, Shape{1, 262144}}) {

@@ -30,7 +30,7 @@ struct LongRowsLayout {
   int64_t stages;       // of each of them
   int64_t most_memory;  // bytes that a group may have for all of them
   bool shifted;         // rows begin or end inside of packs
-  bool apart;           // those of staged operands at different places
+  bool apart;           // what lies beside x is read from memory
 };
 
 /// Adds the macros of the shape that keeps most of a GPU busy, the first of several; nothing where

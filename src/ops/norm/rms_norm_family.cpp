@@ -17,8 +17,10 @@ NormWeightMode kernel_weight_mode(const View& weight, WeightMode mode) noexcept 
 }
 
 bool is_rms_norm_kernel(std::string_view name) noexcept {
-  return name == "rms_norm" || name == "rms_norm_staged" || name == "rms_norm_long";
+  return name == "rms_norm" || name == "rms_norm_staged" || has_shared_sums(name);
 }
+
+bool has_shared_sums(std::string_view name) noexcept { return name == "rms_norm_long"; }
 
 Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation,
                                     const RmsNormFamily& op) {
@@ -66,12 +68,14 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
       return dispatch_text(encoder, operation, *std::move(staged), std::move(arguments));
     }
   }
-  if (auto long_rows =
-          fit_long_rows(encoder.device(), row_count(params.rows), 1, [&](int64_t group_memory) {
-            return plan_rms_norm_long(params, arguments, group_memory);
-          })) {
-    return dispatch_long(encoder, operation, *std::move(long_rows), std::move(arguments));
-  }
+  const auto long_rows = [&](Beside beside) {
+    return fit_long_rows(encoder.device(), row_count(params.rows), 1, [&](int64_t group_memory) {
+      return plan_rms_norm_long(params, arguments, group_memory, beside);
+    });
+  };
+  auto shared = long_rows(Beside::staged);
+  if (!shared && op.residual) shared = long_rows(Beside::from_memory);
+  if (shared) return dispatch_long(encoder, operation, *std::move(shared), std::move(arguments));
   return dispatch(encoder, operation, "rms_norm", std::move(arguments),
                   [&] { return plan_rms_norm(params, arguments); });
 }

@@ -25,9 +25,11 @@ struct RmsNormFamily {
 Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation,
                                     const RmsNormFamily& op);
 
-/// Whether it is one of the kernels that this records. All take the same arguments; the last of
-/// `rms_norm_long` are the sums that its groups share, cleared by a dispatch before it.
+/// Whether it is one of the kernels that this records, which take the same arguments.
 bool is_rms_norm_kernel(std::string_view name) noexcept;
+/// Whether it takes one more, kRmsNormLongSums: its groups share sums, cleared by a dispatch
+/// before.
+bool has_shared_sums(std::string_view name) noexcept;
 
 /// The kernels' weight mode: none without a weight.
 NormWeightMode kernel_weight_mode(const View& weight, WeightMode mode) noexcept;

@@ -205,15 +205,11 @@ LongRowsLayout long_layout(const Params& params, std::span<const Argument> argum
           .apart = shifted && other.operand.bound() && !rows_alike({x, params.x}, other)};
 }
 
-/// Up to here, a group does better with a row of its own.
+/// Up to here, a group does better with a row of its own, even if it reads it twice.
 constexpr int64_t kPacksAlone = 4096;
 
 /// Registers of 256 threads hold as many packs of shifted rows.
 int64_t shifted_packs_alone(int64_t width) { return width == 4 ? 2304 : 2560; }
-
-}  // namespace
-
-namespace {
 
 /// A group that keeps a row to itself.
 struct StagedShape {
@@ -230,11 +226,9 @@ std::optional<StagedShape> staged_shape(int64_t packs, int64_t group_memory) {
     return {threads, (packs - 1) / threads + 1};
   };
   const StagedShape half = shape(512), whole = shape(1024);
-  if (half.vectors <= kMostVectors) {
-    return 2 * half.memory() <= group_memory ? std::optional(half) : std::nullopt;
-  }
-  const bool fits = whole.vectors <= kMostVectors && whole.memory() <= group_memory;
-  return fits ? std::optional(whole) : std::nullopt;
+  if (half.vectors <= kMostVectors && 2 * half.memory() <= group_memory) return half;
+  if (whole.vectors <= kMostVectors && whole.memory() <= group_memory) return whole;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -268,10 +262,14 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
 
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments,
-                                           int64_t group_memory) {
-  const LongRowsLayout rows =
+                                           int64_t group_memory, Beside beside) {
+  LongRowsLayout rows =
       long_layout(params, arguments, {arguments[kRmsNormResidual], params.residual},
                   kRmsNormLongStages, group_memory);
+  if (beside == Beside::from_memory) {
+    rows.staged = 1;
+    rows.apart = true;
+  }
   const int64_t alone = rows.shifted ? shifted_packs_alone(rows.width) : kPacksAlone;
   if (params.dim <= alone * rows.width) return std::nullopt;
   if (rows.shifted && row_dims(params.rows) > 1) return std::nullopt;

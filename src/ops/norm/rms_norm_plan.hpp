@@ -29,11 +29,15 @@ int64_t rms_norm_backward_groups_per_unit(const RmsNormBackwardParams& params,
 std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
                                          std::span<const Argument> arguments, int64_t group_memory);
 
+/// Where a residual comes from: copied ahead like x, or where threadgroup memory has no room for
+/// that, memory itself. The sum has the same bits, those of a norm without one.
+enum class Beside { staged, from_memory };
+
 /// For rows that groups had better share, where a device lets them wait for each other; else
 /// nothing. Backward, also for those that a group keeps in threadgroup memory: one tile each.
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments,
-                                           int64_t group_memory);
+                                           int64_t group_memory, Beside beside);
 std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams& params,
                                                     std::span<const Argument> arguments,
                                                     int64_t group_memory);
