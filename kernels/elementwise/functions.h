@@ -80,10 +80,11 @@ struct Gelu {
   }
 };
 
-/// |x / cap|; a cap at the ends of f32 is none for quotient().
+/// |x / cap|; kShort: by a reciprocal that all elements share, of a cap that is not subnormal.
 METAL_FUNC float over_cap(float x, float cap) {
-  const bool usual = cap > 0x1p-100f && cap < 0x1p100f;
-  return fabs(usual ? quotient(x, cap) : x / cap);
+  if (!kShort) return fabs(x / cap);
+  const float raise = cap < 0x1p-64f ? 0x1p64f : 1.0f;
+  return fabs(x * raise * (1.0f / (cap * raise)));
 }
 
 METAL_FUNC float softcap(float x, float cap) {
