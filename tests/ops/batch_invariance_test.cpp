@@ -82,9 +82,10 @@ TEST_P(BatchInvariance, ARowAloneGivesTheBitsItGivesInABatch) {
 TEST_P(BatchInvariance, ALongRowAloneGivesTheBitsItGivesInABatch) {
   for (const RowOperation& operation : test::row_operations()) {
     if (operation.heads > 0) continue;
-    for (const int64_t dim : {12288, 16384, 20001, 40000, 100003}) {
+    for (const int64_t dim : {12288, 20001, 40000, 100003}) {
       check(operation, on_gpu() ? 200 : 3, dim);
     }
+    if (on_gpu()) check(operation, 200, 16384);  // alone in registers, among others in stages
   }
 }
 
