@@ -80,9 +80,11 @@ class Fuser {
       return ops::has_shared_sums(command.pipeline.name());
     };
     const core::Command& norm = shares(pair.producer) ? pair.producer : pair.consumer;
-    if (!shares(fused) && !shares(norm))
-      return recorded.size() == 1 ? std::optional(fused) : std::nullopt;
-    if (!shares(fused) || !shares(norm)) return std::nullopt;
+    if (shares(fused) != shares(norm)) return std::nullopt;
+    if (!shares(fused)) {
+      if (recorded.size() > 1) return std::nullopt;
+      return fused;
+    }
     const View& cleared = operand(norm, kRmsNormLongSums);
     if (operand(fused, kRmsNormLongSums).shape() != cleared.shape()) return std::nullopt;
     fused.arguments[kRmsNormLongSums] = cleared;
