@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Text, KernelTextInvariance,
                          test::InstanceName());
 
 INSTANTIATE_TEST_SUITE_P(EveryDevice, BatchInvariance,
-                         testing::Combine(testing::ValuesIn(test::tested_devices()),
+                         testing::Combine(testing::ValuesIn(test::compared_devices()),
                                           testing::ValuesIn(kFloatDTypes)),
                          test::InstanceName());
 

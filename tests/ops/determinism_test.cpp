@@ -36,7 +36,7 @@ TEST_P(Determinism, RepeatsBitForBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryDevice, Determinism, testing::ValuesIn(test::tested_devices()),
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Determinism, testing::ValuesIn(test::compared_devices()),
                          test::InstanceName());
 
 class ThreadCounts : public testing::TestWithParam<std::string> {};

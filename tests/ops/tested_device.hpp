@@ -25,6 +25,16 @@ inline std::vector<std::string> tested_devices() {
   return names;
 }
 
+/// For tests of bits alone: under a sanitizer without emulated vectors, which take long there and
+/// whose memory other tests watch.
+inline std::vector<std::string> compared_devices() {
+  std::vector<std::string> names = tested_devices();
+#if defined(NORITE_TEST_SANITIZED)
+  std::erase(names, "EMU128");
+#endif
+  return names;
+}
+
 /// For tests to which the SIMD level makes no difference.
 inline std::vector<std::string> cpu_and_cuda() { return {"cpu", kCuda}; }
 
