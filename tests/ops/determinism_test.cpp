@@ -56,7 +56,7 @@ TEST_P(ThreadCounts, MakeNoDifference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryLevel, ThreadCounts, testing::ValuesIn(Device::cpu_targets()),
+INSTANTIATE_TEST_SUITE_P(EveryLevel, ThreadCounts, testing::ValuesIn(test::compared_levels()),
                          test::InstanceName());
 
 /// A GPU's groups run in another order every time.

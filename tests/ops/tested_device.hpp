@@ -27,11 +27,17 @@ inline std::vector<std::string> tested_devices() {
 
 /// For tests of bits alone: under a sanitizer without emulated vectors, which take long there and
 /// whose memory other tests watch.
-inline std::vector<std::string> compared_devices() {
-  std::vector<std::string> names = tested_devices();
+inline std::vector<std::string> compared_levels() {
+  std::vector<std::string> names = Device::cpu_targets();
 #if defined(NORITE_TEST_SANITIZED)
   std::erase(names, "EMU128");
 #endif
+  return names;
+}
+
+inline std::vector<std::string> compared_devices() {
+  std::vector<std::string> names = compared_levels();
+  names.emplace_back(kCuda);
   return names;
 }
 
