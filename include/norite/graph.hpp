@@ -25,7 +25,7 @@ struct GraphReport {
     std::vector<std::string> operations;  ///< what became one operation, in order
     std::string result;
     /// The bits may differ from those of the separate operations: an intermediate is no longer
-    /// rounded to its dtype, or a sum is taken in another order.
+    /// rounded to its dtype.
     bool changes_bits = false;
   };
   struct Declined {

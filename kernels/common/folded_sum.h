@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "common/fold.h"
 #include "common/row_sum.h"
 #include "common/tile.h"
 
-/// Adds up values[0 .. kCount), 32 at most, halves first: the order follows from the places alone.
-template <uint kCount>
-METAL_FUNC float fold(thread float* values) {
-#pragma unroll
-  for (uint distance = 16; distance > 0; distance /= 2) {
-#pragma unroll
-    for (uint i = 0; i < 16; ++i) {  // as many for every distance, or they are not unrolled
-      if (i < distance && i + distance < kCount) values[i] += values[i + distance];
-    }
-  }
-  return values[0];
-}
-
 /// Sums that a thread keeps of its packs: of each alone where their number is a power of two, as
-/// folding wants them; else, and where a row is more than a tile or has more threads than fold, of
-/// all in their order, which takes fewer registers.
-#if !LOOPED && (VECTORS_PER_THREAD & (VECTORS_PER_THREAD - 1)) == 0 && SIMDGROUPS_PER_ROW <= 16
+/// folding wants them, or a row's threads are within a SIMD-group, as heads are folded; else, and
+/// where a row is more than a tile or has more threads than fold, of all in their order, which takes
+/// fewer registers.
+#define PACKS_FOLD                                         \
+  ((VECTORS_PER_THREAD & (VECTORS_PER_THREAD - 1)) == 0 || \
+   (SIMDGROUPS_PER_ROW == 1 && VECTOR_WIDTH > 1))
+#if !LOOPED && PACKS_FOLD && SIMDGROUPS_PER_ROW <= 16
 #define PACK_SUMS VECTORS_PER_THREAD
 #else
 #define PACK_SUMS 1

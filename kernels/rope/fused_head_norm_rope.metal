@@ -9,8 +9,8 @@
 // the angles meanwhile (angle_table.h), and many small groups on a multiprocessor cover for each
 // other.
 
-#include "common/lane_sum.h"
 #include "rope/angle_table.h"
+#include "rope/head_sum.h"
 #include "rope/pairs.h"
 #include "rope/params.h"
 #include "rope/team_heads.h"
@@ -58,6 +58,9 @@ void fused_head_norm_rope(
 
   threadgroup float4 shared[TABLE_SIZE / 2];
   threadgroup float* table = reinterpret_cast<threadgroup float*>(shared);
+#if EXCHANGES_SUMS
+  threadgroup float exchange[TEAMS * HEADS_PER_TEAM * PACKS_PER_TEAM];
+#endif
 
   const uint lane = at.x, team = at.y;
   LanePlaces places;
@@ -81,23 +84,32 @@ void fused_head_norm_rope(
   LaneAngles turn;
   turn.take(table, team, places);
 
+#if NORMALISE
   // Every step is taken for all heads before the next, so that none waits for another's sum.
+  HeadSum squares[HEADS_PER_TEAM];
+#pragma unroll
+  for (uint k = 0; k < HEADS_PER_TEAM; ++k) {
+    squares[k].begin();
+#pragma unroll
+    for (uint i = 0; i < SLOTS; ++i) {
+      if (mine.has(k) && places.slots[i].exists) squares[k].add(i, xs[k].slots[i]);
+    }
+  }
+#if EXCHANGES_SUMS
+  threadgroup float* heads = exchange + team * HEADS_PER_TEAM * PACKS_PER_TEAM;
+#pragma unroll
+  for (uint k = 0; k < HEADS_PER_TEAM; ++k) squares[k].put(heads + k * PACKS_PER_TEAM, places);
+  simdgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+  for (uint k = 0; k < HEADS_PER_TEAM; ++k) {
+    squares[k].take(heads + k * PACKS_PER_TEAM, lane, uint(params.head_dim));
+  }
+#endif
+  const float inverse_dim = 1.0f / float(params.head_dim);
   float r[HEADS_PER_TEAM];
 #pragma unroll
   for (uint k = 0; k < HEADS_PER_TEAM; ++k) {
-    r[k] = NORMALISE ? 0.0f : 1.0f;
-#pragma unroll
-    for (uint i = 0; i < SLOTS; ++i) {
-      if (!NORMALISE || !mine.has(k) || !places.slots[i].exists) continue;
-      const Pairs values = xs[k].slots[i].pairs();
-      r[k] = add_products(values, values, r[k]);
-    }
-  }
-#if NORMALISE
-  const float inverse_dim = 1.0f / float(params.head_dim);
-#pragma unroll
-  for (uint k = 0; k < HEADS_PER_TEAM; ++k) {
-    r[k] = rms_inv_of(lane_sum<LANES_PER_HEAD>(r[k]), inverse_dim, params.eps);
+    r[k] = rms_inv_of(squares[k].over_head(), inverse_dim, params.eps);
   }
 #endif
 #pragma unroll
@@ -107,7 +119,9 @@ void fused_head_norm_rope(
       const PairPlace place = places.slots[i];
       if (!mine.has(k) || !place.exists) continue;
       Pairs values = xs[k].slots[i].pairs();
-      if (NORMALISE) values = multiply(values, r[k]);
+#if NORMALISE
+      values = multiply(values, r[k]);
+#endif
       if (HAS_WEIGHT) values = multiply(values, w.slots[i].weights());
       if (place.rotates) values = rotate(values, turn.cosines[i], turn.sines[i]);
       if (HAS_COPY) store_pairs(values, copy + mine.offset(k, params.copy), place);

@@ -6,8 +6,6 @@
 namespace norite::cases {
 namespace {
 
-/// Absolute error of a cosine or sine computed in f32, at any position: eight units at 1.
-constexpr double kAngleError = 8 * 0x1p-24;
 /// Absolute error of a cosine that was rounded to f32.
 constexpr double kCacheError = 0x1p-25;
 /// The longest context that models of today are trained for.

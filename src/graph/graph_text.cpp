@@ -146,7 +146,7 @@ std::string to_string(const GraphReport& report) {
   for (const auto& fusion : report.fused) {
     text +=
         fmt::format("fused {} into {}{}\n", fmt::join(fusion.operations, ", "), fusion.result,
-                    fusion.changes_bits ? " (fewer roundings or another order: other bits)" : "");
+                    fusion.changes_bits ? " (fewer roundings: other bits)" : "");
   }
   for (const std::string& removed : report.removed) {
     text += fmt::format("removed {}: nobody reads its result\n", removed);

@@ -44,26 +44,34 @@ ops::RmsNormFamily norm_fields(const Command& norm, const RmsNormParams& params)
                                                             : ops::Rounding::once};
 }
 
-/// Whether rows are of packs of 16 bytes, all of them.
-bool has_whole_packs(const View& view) {
-  const auto whole = [&](int64_t elements) { return elements * size_of(view.dtype()) % 16 == 0; };
-  if (view.byte_offset() % 16 != 0 || !whole(view.shape().back())) return false;
+/// Whether rows are of whole packs, all of them; so are those of an operand that is not there.
+bool has_whole_packs(const View& view, int64_t pack_bytes = 16) {
+  if (!view) return true;
+  const auto whole = [&](int64_t elements) {
+    return elements * size_of(view.dtype()) % pack_bytes == 0;
+  };
+  if (view.byte_offset() % pack_bytes != 0 || !whole(view.shape().back())) return false;
   for (int axis = 0; axis + 1 < view.shape().rank(); ++axis) {
     if (view.shape()[axis] > 1 && !whole(view.strides()[axis])) return false;
   }
   return true;
 }
 
+bool is_text(const Command& command) { return command.pipeline.state()->grid_rules().has_value(); }
+
+std::array<View, 3> norm_rows(const Command& norm) {
+  return {operand(norm, kRmsNormX), operand(norm, kRmsNormWeight), operand(norm, kRmsNormY)};
+}
+
 /// Kernel text sums squares in another order where the norm's rows are of whole packs and the other
 /// operation's are not, and may do so where rows neither are nor lie side by side.
 bool sums_otherwise(const Command& norm, const Command& elementwise) {
-  if (!norm.pipeline.state()->grid_rules()) return false;
-  using Views = std::array<View, 3>;
-  const Views alone = {operand(norm, kRmsNormX), operand(norm, kRmsNormWeight),
-                       operand(norm, kRmsNormY)};
-  const Views added = {operand(elementwise, kElementwiseIn0), operand(elementwise, kElementwiseIn1),
-                       operand(elementwise, kElementwiseOut0)};
-  const auto whole = [](const View& view) { return !view || has_whole_packs(view); };
+  if (!is_text(norm)) return false;
+  const std::array<View, 3> added = {operand(elementwise, kElementwiseIn0),
+                                     operand(elementwise, kElementwiseIn1),
+                                     operand(elementwise, kElementwiseOut0)};
+  const auto alone = norm_rows(norm);
+  const auto whole = [](const View& view) { return has_whole_packs(view); };
   const auto dense = [](const View& view) { return !view || view.contiguous(); };
   if (std::ranges::all_of(alone, whole)) return !std::ranges::all_of(added, whole);
   return !std::ranges::all_of(alone, dense) || !std::ranges::all_of(added, dense);
@@ -142,10 +150,28 @@ bool is_norm_rope(const Pair& pair) {
          core::same_view(operand(pair.producer, kRmsNormY), operand(pair.consumer, kHeadNormRopeX));
 }
 
+/// Kernel text sums a head as it does a row where both are of whole packs, and neither the halves
+/// of the head nor what rotates of it cuts one in two.
+bool sums_head_otherwise(const Command& norm, const Command& rope) {
+  if (!is_text(norm)) return false;
+  const auto params = constants<HeadNormRopeParams>(rope, kHeadNormRopeParams);
+  const View& x = operand(norm, kRmsNormX);
+  const View& copy = operand(rope, kHeadNormRopeCopy);
+  const int64_t width = 16 / size_of(x.dtype());
+  const int64_t copy_bytes = copy ? width * size_of(copy.dtype()) : 0;
+  const auto whole = [](const View& view) { return has_whole_packs(view); };
+  return !std::ranges::all_of(norm_rows(norm), whole) || !whole(operand(rope, kHeadNormRopeY)) ||
+         !has_whole_packs(copy, copy_bytes) || params.head_dim % (2 * width) != 0 ||
+         params.half_rope_dim % width != 0;
+}
+
 std::string_view norm_rope_forbids(const Pair& pair) {
   const auto norm = constants<RmsNormParams>(pair.producer, kRmsNormParams);
   if (operand(pair.producer, kRmsNormRmsInv)) return "rms_inv is asked for";
   if (norm.rounding == kRoundBeforeWeight) return "the norm rounds before its weight";
+  if (!rounds_result(pair) && sums_head_otherwise(pair.producer, pair.consumer)) {
+    return kSumsOtherwise;
+  }
   return {};
 }
 
@@ -189,9 +215,6 @@ Result<void> encode_norm_rope(Encoder& encoder, const Pair& pair) {
                                             .normalise = true});
 }
 
-// The fused kernel sums a head's squares in an order of its own.
-bool always(const Pair&) { return true; }
-
 constexpr std::array kRules = {
     FusionRule{.name = "rms_norm, mul: rms_norm_mul",
                .producer = "rms_norm",
@@ -213,7 +236,7 @@ constexpr std::array kRules = {
                .consumer = "fused_head_norm_rope",
                .matches = is_norm_rope,
                .forbids = norm_rope_forbids,
-               .changes_bits = always,
+               .changes_bits = rounds_result,
                .encode = encode_norm_rope},
 };
 

@@ -95,25 +95,40 @@ TEST_P(Fusion, AddAndNormBecomeOne) {
   }
 }
 
+struct Heads {
+  int64_t dim;
+  ops::Pairing pairing;
+  int64_t half_rope_dim;
+};
+
 TEST_P(Fusion, HeadNormAndRopeBecomeOne) {
-  const View x = buffers.fill(kHeads), weight = buffers.fill({64}), y = buffers.fill(kHeads);
-  const View copy = buffers.fill(kHeads);
-  const auto record = [&](Encoder& e) -> Result<void> {
-    const View t = buffers.temporary(kHeads);
-    NORITE_TRY(ops::rms_norm(e, {.x = x, .weight = weight, .y = t, .eps = 1e-5f}));
-    return ops::rope(e, {.x = t,
-                         .y = y,
-                         .copy = copy,
-                         .angles = {.first_position = 7, .theta = 5e5f},
-                         .pairing = ops::Pairing::interleaved,
-                         .half_rope_dim = 16});
-  };
-  auto [graph, report] = optimised(buffers.device, record);
-  EXPECT_EQ(names(graph), Names{"fused_head_norm_rope"}) << to_string(report);
-  ASSERT_EQ(report.fused.size(), 1u);
-  EXPECT_TRUE(report.fused[0].changes_bits);
-  expect_same(record, y, graph, false);
-  expect_same(record, copy, graph, false);
+  using enum ops::Pairing;
+  // Lanes hold halves that meet; neighbours; packs of a part that rotates; fewer than there are
+  // lanes, or one more than fills them.
+  for (const Heads& heads :
+       {Heads{64, half_dim, 32}, Heads{64, interleaved, 16}, Heads{64, half_rope, 16},
+        Heads{96, half_dim, 48}, Heads{576, half_dim, 64}, Heads{1024, interleaved, 512}}) {
+    SCOPED_TRACE(heads.dim);
+    const Shape shape = {3, 5, heads.dim};
+    const View x = buffers.fill(shape), weight = buffers.fill({heads.dim}), y = buffers.fill(shape);
+    const View copy = buffers.fill(shape);
+    const auto record = [&](Encoder& e) -> Result<void> {
+      const View t = buffers.temporary(shape);
+      NORITE_TRY(ops::rms_norm(e, {.x = x, .weight = weight, .y = t, .eps = 1e-5f}));
+      return ops::rope(e, {.x = t,
+                           .y = y,
+                           .copy = copy,
+                           .angles = {.first_position = 7, .theta = 5e5f},
+                           .pairing = heads.pairing,
+                           .half_rope_dim = heads.half_rope_dim});
+    };
+    auto [graph, report] = optimised(buffers.device, record);
+    EXPECT_EQ(names(graph), Names{"fused_head_norm_rope"}) << to_string(report);
+    ASSERT_EQ(report.fused.size(), 1u);
+    EXPECT_EQ(report.fused[0].changes_bits, !f32());
+    expect_same(record, y, graph, f32());
+    expect_same(record, copy, graph, f32());
+  }
 }
 
 TEST_P(Fusion, ChainsBecomeOneKernel) {
@@ -262,6 +277,20 @@ TEST(FusionOfNorms, StaysAwayWhereOperandsThatBeginOtherwiseChangeSums) {
     EXPECT_EQ(report.fused.size(), at == 0 ? 1u : 0u) << to_string(report);
     EXPECT_EQ(report.declined.size(), at == 0 ? 0u : 1u) << to_string(report);
   }
+}
+
+TEST(FusionOfNorms, StaysAwayWhereHeadsAreNotOfWholePacks) {
+  Buffers buffers(must(Device::open("cpu", {.builtins = BuiltinForm::text})), DType::f32);
+  const Shape shape = {2, 3, 36};  // eighteen are no packs of four
+  const View x = buffers.fill(shape), y = buffers.fill(shape);
+  const auto [graph, report] = optimised(buffers.device, [&](Encoder& e) -> Result<void> {
+    const View t = buffers.temporary(shape);
+    NORITE_TRY(ops::rms_norm(e, {.x = x, .y = t}));
+    return ops::rope(e, {.x = t, .y = y});
+  });
+  EXPECT_TRUE(report.fused.empty()) << to_string(report);
+  ASSERT_EQ(report.declined.size(), 1u);
+  EXPECT_NE(report.declined[0].reason.find("changes sums"), std::string::npos);
 }
 
 // --- Where rules must not fire ----------------------------------------------------------------

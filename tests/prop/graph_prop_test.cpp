@@ -45,8 +45,8 @@ std::ostream& operator<<(std::ostream& stream, const Place& place) {
 }
 
 std::ostream& operator<<(std::ostream& stream, const Step& step) {
-  constexpr const char* kNames[] = {"add",      "mul",  "scale",    "silu",
-                                    "gelu_mul", "norm", "norm_mul", "norm_backward"};
+  constexpr const char* kNames[] = {"add",  "mul",      "scale",         "silu", "gelu_mul",
+                                    "norm", "norm_mul", "norm_backward", "rope"};
   stream << (step.fence ? "fence; " : "");
   (step.fresh ? stream << "fresh" : stream << step.out)
       << " = " << kNames[static_cast<int>(step.operation)] << '(';
@@ -96,9 +96,10 @@ class Problem {
       buffers.push_back(std::move(buffer));
       return {};
     };
+    // Every row is a head, of one token after the other.
     const auto view = [&](const Place& place) {
-      return must(
-          View(buffers[static_cast<size_t>(place.buffer)]).slice(0, place.row, place.row + kRows));
+      const View whole = buffers[static_cast<size_t>(place.buffer)];
+      return must(must(whole.slice(0, place.row, place.row + kRows)).reshape({kRows, 1, kDim}));
     };
     while (buffers.size() < kBuffers) NORITE_TRY(add_buffer());
     Place last;
@@ -141,6 +142,8 @@ class Problem {
         return ops::rms_norm_mul(e, {.x = a, .scale = b, .y = out, .eps = test::kEps});
       case Operation::norm_backward:
         return ops::rms_norm_backward(e, {.x = a, .dy = b, .dx = out, .eps = test::kEps});
+      case Operation::rope:
+        return ops::rope(e, {.x = a, .y = out, .angles = {.theta = test::kTheta}});
     }
     return fail(Code::invalid_argument, "no such operation");
   }

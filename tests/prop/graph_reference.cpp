@@ -4,6 +4,7 @@
 #include "cases/comparison.hpp"
 #include "cases/elementwise_reference.hpp"
 #include "cases/norm.hpp"
+#include "cases/rope.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -112,6 +113,23 @@ Rows norm_backward(std::span<const Bounded> x, std::span<const Bounded> dy, cons
   return result;
 }
 
+/// Halves are pairs, turned by position * theta^(-2 pair / dim).
+Rows rope(std::span<const Bounded> x, size_t position, const Stored& stored) {
+  const size_t pairs = x.size() / 2;
+  Rows result(x.begin(), x.end());
+  for (size_t i = 0; i < pairs; ++i) {
+    const double exponent = -static_cast<double>(i) / static_cast<double>(pairs);
+    const double angle = static_cast<double>(position) * std::pow(double{kTheta}, exponent);
+    const Bounded cos{std::cos(angle), cases::kAngleError},
+        sin{std::sin(angle), cases::kAngleError};
+    const Bounded &a = x[i], &b = x[i + pairs];
+    const double magnitude = a.size() + b.size();
+    result[i] = stored(a * cos - b * sin, magnitude);
+    result[i + pairs] = stored(b * cos + a * sin, magnitude);
+  }
+  return result;
+}
+
 Bounded elementwise(Operation operation, const Bounded& a, const Bounded& b, const Stored& stored) {
   switch (operation) {
     case Operation::add:
@@ -147,6 +165,8 @@ Rows reference(Operation operation, const Rows& a, const Rows& b, int64_t dim, D
       made = norm_mul(row, other, sums);
     } else if (operation == Operation::norm_backward) {
       made = norm_backward(row, other, sums);
+    } else if (operation == Operation::rope) {
+      made = rope(row, first / columns, single);
     } else {
       for (size_t i = 0; i < columns; ++i) {
         made.push_back(elementwise(operation, row[i], other[i], single));

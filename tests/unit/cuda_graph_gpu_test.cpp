@@ -157,6 +157,32 @@ TEST_F(CudaGraphGpuTest, fused_norms_of_long_rows_give_the_bits_of_eager_executi
   }
 }
 
+// The fused kernel sums a head as the norm does, however lanes share it.
+TEST_F(CudaGraphGpuTest, fused_norms_of_heads_give_the_bits_of_eager_execution) {
+  for (const int64_t dim : {64, 96, 128, 256, 320, 512, 576, 1024}) {
+    for (const ops::Pairing pairing :
+         {ops::Pairing::half_dim, ops::Pairing::half_rope, ops::Pairing::interleaved}) {
+      SCOPED_TRACE(testing::Message() << dim << ", " << static_cast<int>(pairing));
+      const Shape shape = {37, 5, dim};
+      const Buffer x = test::upload(device(), DType::f32, shape, test::pattern(37 * 5 * dim, 1));
+      const Buffer weight = test::upload(device(), DType::f32, {dim}, test::pattern(dim, 2));
+      const Buffer y = must(device().empty(DType::f32, shape));
+      const auto record = [&](Encoder& e) -> Result<void> {
+        NORITE_TRY_ASSIGN(const Buffer t, device().empty(DType::f32, shape));
+        NORITE_TRY(ops::rms_norm(e, {.x = x, .weight = weight, .y = t}));
+        return ops::rope(
+            e, {.x = t, .y = y, .angles = {}, .pairing = pairing, .half_rope_dim = dim / 4});
+      };
+      Graph graph = must(Graph::capture(device(), record));
+      EXPECT_EQ(must(graph.optimise()).fused.size(), 1u);
+      test::run(device(), record);
+      const auto eager = test::download_bytes(y);
+      must(graph.replay());
+      ASSERT_EQ(test::download_bytes(y), eager);
+    }
+  }
+}
+
 // Otherwise kernels would be launched one by one, with the same results.
 TEST_F(CudaGraphGpuTest, branches_are_captured) {
   for (const Shape& shape : {Shape{1, 4096}, Shape{1, 262144}}) {

@@ -37,6 +37,13 @@ int64_t pair_width(int64_t head_dim, int64_t rotating, DType dtype, bool aligned
   return aligned && head_dim / 2 % width == 0 && rotating % width == 0 ? width : 1;
 }
 
+/// Whether a lane's packs of one slot are half a head apart, and lanes and slots are halved as the
+/// head is.
+bool halves_meet(const HeadLayout& layout, uint32_t pairing) {
+  return layout.whole &&
+         (pairing == kPairHalfDim || (pairing == kPairHalfRope && layout.all_rotate));
+}
+
 bool heads_aligned(const Argument& operand, const HeadStrides& strides, int64_t pack_bytes = 16) {
   return is_aligned(operand, {strides.token, strides.head}, pack_bytes);
 }
@@ -61,6 +68,9 @@ Plan plan_head_norm_rope(const HeadNormRopeParams& params, std::span<const Argum
                      .width = pair_width(params.head_dim, params.half_rope_dim, dtype, aligned)},
                     forward_threads(params.head_dim, dtype, cos.bound()));
   const int64_t groups_per_token = layout.rounds(params.heads);
+  // Lone elements are summed in an order of their own.
+  const bool exchanges_sums =
+      params.normalise != 0 && layout.width > 1 && !halves_meet(layout, params.pairing);
   const int64_t token_groups = (params.tokens - 1) / layout.tokens_at_once() + 1;
   Plan plan{.kernel = "fused_head_norm_rope",
             .macros = {{"X_TYPE", kernel_type(dtype)},
@@ -74,6 +84,7 @@ Plan plan_head_norm_rope(const HeadNormRopeParams& params, std::span<const Argum
                        {"HAS_COPY", flag(copy.bound())},
                        {"NORMALISE", flag(params.normalise != 0)},
                        {"INTERLEAVED", flag(params.pairing == kPairInterleaved)},
+                       {"EXCHANGES_SUMS", flag(exchanges_sums)},
                        {"GROUPS_PER_TOKEN", groups_per_token}},
             .grid = {.groups = {token_groups * groups_per_token, 1, 1},
                      .threads = {layout.lanes, layout.teams, 1}}};

@@ -189,6 +189,19 @@ class Prefetcher {
   const Raw* from_;
 };
 
+/// What a weight multiplies: 16-bit heads share the products with their angles. In f32 it is the
+/// elements, as in a norm that a rotation follows, which then has the same bits.
+template <class E>
+HWY_INLINE Block weighted_angle(Block angle, Block w) {
+  if constexpr (std::is_same_v<E, F32>) return angle;
+  return mul(angle, w);
+}
+template <class E>
+HWY_INLINE Block weighted_value(Block v, Block w) {
+  if constexpr (std::is_same_v<E, F32>) return mul(v, w);
+  return v;
+}
+
 /// Calls emit(head, run, i, count, v) for every block of `heads` heads, where v is the rotated
 /// weight(run, i) * load(head, run, i, count). Both blocks of a pair are loaded before either is
 /// emitted, so heads may be rotated in place. kWhole: runs.whole.
@@ -199,20 +212,22 @@ HWY_INLINE void rotate_heads(const HeadRuns& runs, const Rotation& rotation, int
   if (runs.interleaved) {
     for_blocks<kWhole>(first.count, [&](int64_t i, size_t count) HWY_ATTR {
       const Block w = weight(first, i);
-      const Block cos = mul(rotation.cos_at(i), w);
-      const Block sin = mul(rotation.sin_at(i), swap_pairs<E>(w));
+      const Block cos = weighted_angle<E>(rotation.cos_at(i), w);
+      const Block sin = weighted_angle<E>(rotation.sin_at(i), swap_pairs<E>(w));
       for (int64_t head = 0; head < heads; ++head) {
-        const Block v = load(head, first, i, count);
+        const Block v = weighted_value<E>(load(head, first, i, count), w);
         emit(head, first, i, count, mul_add(swap_pairs<E>(v), sin, mul(v, cos)));
       }
     });
   } else {
     for_blocks<kWhole>(first.count, [&](int64_t i, size_t count) HWY_ATTR {
       const Block w1 = weight(first, i), w2 = weight(second, i);
-      const Block cos1 = mul(rotation.cos_at(i), w1), cos2 = mul(rotation.cos_at(i), w2);
-      const Block sin1 = mul(rotation.sin_at(i), w1), sin2 = mul(rotation.sin_at(i), w2);
+      const Block cos = rotation.cos_at(i), sin = rotation.sin_at(i);
+      const Block cos1 = weighted_angle<E>(cos, w1), cos2 = weighted_angle<E>(cos, w2);
+      const Block sin1 = weighted_angle<E>(sin, w1), sin2 = weighted_angle<E>(sin, w2);
       for (int64_t head = 0; head < heads; ++head) {
-        const Block v1 = load(head, first, i, count), v2 = load(head, second, i, count);
+        const Block v1 = weighted_value<E>(load(head, first, i, count), w1);
+        const Block v2 = weighted_value<E>(load(head, second, i, count), w2);
         emit(head, first, i, count, neg_mul_add(v2, sin2, mul(v1, cos1)));
         emit(head, second, i, count, mul_add(v1, sin1, mul(v2, cos2)));
       }
