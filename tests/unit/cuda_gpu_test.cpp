@@ -160,6 +160,30 @@ TEST_F(CudaGpuTest, threads_share_the_device) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// The host is far ahead of the GPU: the graph that lists share takes other arguments while it runs.
+TEST_F(CudaGpuTest, lists_that_come_again_have_their_own_arguments) {
+  constexpr int64_t kCount = 1 << 20;
+  constexpr int kLists = 200;
+  const std::vector<float> ones(kCount, 1.0F);
+  const Buffer x = buffer_of(device(), DType::f32, ones);
+  std::vector<Buffer> results;
+  std::vector<Encoder> encoders;
+  for (int i = 0; i < kLists; ++i) {
+    const Buffer t = must(device().empty(DType::f32, {kCount}));
+    results.push_back(must(device().empty(DType::f32, {kCount})));
+    Encoder& encoder = encoders.emplace_back(device().encoder());
+    must(ops::scale(encoder, {.x = x, .y = t, .factor = static_cast<float>(i)}));
+    for (int k = 0; k < 8; ++k) must(ops::add(encoder, {.a = t, .b = x, .y = t}));
+    must(ops::copy(encoder, {.x = t, .y = results.back()}));
+    must(encoder.submit());
+  }
+  for (Encoder& encoder : encoders) must(encoder.wait());
+  for (int i = 0; i < kLists; ++i) {
+    const auto got = contents<float>(results[static_cast<size_t>(i)]);
+    ASSERT_EQ(got, std::vector<float>(kCount, static_cast<float>(i + 8))) << i;
+  }
+}
+
 TEST_F(CudaGpuTest, dispatches_are_timed) {
   const Pipeline pipeline = kernel("fill", R"(
     kernel void fill(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] = i; }

@@ -48,29 +48,51 @@ double microseconds_between(const Driver& driver, CUevent start, CUevent end) {
 }  // namespace
 
 Queue::Queue(const std::shared_ptr<Stream>& stream)
-    : ends_(std::make_shared<Ends>(stream)), constants_(stream) {}
+    : ends_(std::make_shared<Ends>(stream)), constants_(stream) {
+  if (stream->own()) repeated_.emplace(stream);
+}
+
+Result<void> Queue::launch_one_by_one(Submission& submission) {
+  const core::CommandList& list = submission.list;
+  const auto mark = [&]() -> Result<void> {
+    if (!list.timing) return {};
+    NORITE_TRY_ASSIGN(CUevent event, ends_->spinning.record());
+    submission.marks.push_back(event);
+    return {};
+  };
+  NORITE_TRY(mark());
+  for (const core::Command& command : list.commands) {
+    if (auto launched = launch(*ends_->stream, constants_, command); !launched) {
+      return fail(launched.error().code,
+                  fmt::format("{}: {}", command.label, launched.error().message),
+                  std::move(launched.error().log));
+    }
+    ++submission.launched;
+    NORITE_TRY(mark());
+  }
+  return {};
+}
+
+Result<bool> Queue::launch_whole(Submission& submission) {
+  if (!repeated_) return false;
+  CUgraphExec graph = repeated_->instance_of(submission.list, constants_);
+  if (graph == nullptr) return false;
+  const Stream& stream = *ends_->stream;
+  const std::span commands(submission.list.commands);
+  auto launched = stream.context().check(stream.driver().cuGraphLaunch(graph, stream.handle()),
+                                         "the launch of a graph");
+  if (!launched) {
+    return fail(launched.error().code,
+                fmt::format("{}: {}", core::describe_work(commands), launched.error().message));
+  }
+  submission.launched = commands.size();
+  return true;
+}
 
 void Queue::put_on_stream(Submission& submission, Events& end_events) {
-  const core::CommandList& list = submission.list;
   const auto put = [&]() -> Result<void> {
-    const Stream& stream = *ends_->stream;
-    const auto mark = [&]() -> Result<void> {
-      if (!list.timing) return {};
-      NORITE_TRY_ASSIGN(CUevent event, ends_->spinning.record());
-      submission.marks.push_back(event);
-      return {};
-    };
-    NORITE_TRY(mark());
-    for (const core::Command& command : list.commands) {
-      if (auto launched = launch(stream, constants_, command); !launched) {
-        return fail(launched.error().code,
-                    fmt::format("{}: {}", command.label, launched.error().message),
-                    std::move(launched.error().log));
-      }
-      ++submission.launched;
-      NORITE_TRY(mark());
-    }
-    return {};
+    NORITE_TRY_ASSIGN(const bool whole, launch_whole(submission));
+    return whole ? Result<void>() : launch_one_by_one(submission);
   };
   const std::scoped_lock lock(mutex_);
   submission.result = put();

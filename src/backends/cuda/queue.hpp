@@ -3,11 +3,12 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include "backends/cuda/constant_ring.hpp"
 #include "backends/cuda/events.hpp"
-#include "core/command_list.hpp"
+#include "backends/cuda/repeated_lists.hpp"
 #include "core/completion.hpp"
 #include "core/waiter.hpp"
 
@@ -34,10 +35,15 @@ class Queue {
   struct Ends;
   struct Submission;
   void put_on_stream(Submission& submission, Events& end_events);
+  [[nodiscard]] Result<void> launch_one_by_one(Submission& submission);
+  /// False where the list is no graph.
+  [[nodiscard]] Result<bool> launch_whole(Submission& submission);
 
   std::shared_ptr<Ends> ends_;
   std::mutex mutex_;  // for putting work on the stream
   ConstantRing constants_;
+  /// On a stream of the caller's there are none: it may be part of a capture already.
+  std::optional<RepeatedLists> repeated_;
   core::Waiter waiter_;
 };
 

@@ -19,8 +19,11 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   [[nodiscard]] Context& context() const noexcept { return *context_; }
+  [[nodiscard]] const std::shared_ptr<Context>& shared_context() const noexcept { return context_; }
   [[nodiscard]] const Driver& driver() const noexcept { return context_->driver(); }
   [[nodiscard]] CUstream handle() const noexcept { return handle_; }
+  /// Whether nobody else puts anything on it.
+  [[nodiscard]] bool own() const noexcept { return own_; }
   /// Waits until everything on it has ended.
   [[nodiscard]] Result<void> synchronise() const;
 

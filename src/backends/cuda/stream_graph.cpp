@@ -18,20 +18,14 @@ Result<void> wait(const Stream& stream, CUevent event) {
 }  // namespace
 
 StreamGraph::StreamGraph(std::shared_ptr<Context> context, const std::shared_ptr<Stream>& origin)
-    : context_(std::move(context)), streams_{origin}, events_(origin, CU_EVENT_DISABLE_TIMING) {}
+    : context_(std::move(context)),
+      streams_{origin},
+      events_(origin, CU_EVENT_DISABLE_TIMING),
+      instance_(context_) {}
 
 Result<std::shared_ptr<StreamGraph>> StreamGraph::make(const std::shared_ptr<Context>& context) {
   NORITE_TRY_ASSIGN(const auto origin, Stream::create(context));
   return std::shared_ptr<StreamGraph>(new StreamGraph(context, origin));
-}
-
-StreamGraph::~StreamGraph() {
-  const Current current(*context_);
-  drop();
-}
-
-void StreamGraph::drop() {
-  if (exec_ != nullptr) context_->driver().cuGraphExecDestroy(std::exchange(exec_, nullptr));
 }
 
 // Kernels that are still to be compiled are so here, before the capture, which forbids much.
@@ -77,41 +71,22 @@ Result<void> StreamGraph::put_on_streams(const core::CommandList& list, const Br
   return {};
 }
 
-Result<CUgraph> StreamGraph::capture(const core::CommandList& list) {
-  const Driver& driver = context_->driver();
-  const Stream& origin = *streams_[0];
+Result<CUgraph> StreamGraph::graph_of(const core::CommandList& list) {
   NORITE_TRY_ASSIGN(const Branches branches, plan(list));
   constants_ = std::make_unique<ConstantRing>(streams_[0]);
-  NORITE_TRY(context_->check(
-      driver.cuStreamBeginCapture_v2(origin.handle(), CU_STREAM_CAPTURE_MODE_RELAXED),
-      "beginning a capture"));
-  auto put = put_on_streams(list, branches);
-  CUgraph graph = nullptr;
-  auto ended =
-      context_->check(driver.cuStreamEndCapture(origin.handle(), &graph), "ending a capture");
+  auto graph = capture(*streams_[0], [&] { return put_on_streams(list, branches); });
   for (CUevent event : std::exchange(marks_, {})) events_.give_back(event);
-  if (put && ended) return graph;
-  if (graph != nullptr) driver.cuGraphDestroy(graph);
-  return tl::unexpected<Error>(put ? std::move(ended).error() : std::move(put).error());
-}
-
-Result<void> StreamGraph::instantiate(CUgraph graph) {
-  const Driver& driver = context_->driver();
-  CUgraphExecUpdateResultInfo info = {};
-  if (exec_ != nullptr && driver.cuGraphExecUpdate_v2(exec_, graph, &info) == CUDA_SUCCESS) {
-    return {};
-  }
-  drop();
-  return context_->check(driver.cuGraphInstantiateWithFlags(&exec_, graph, 0), "making a graph");
+  return graph;
 }
 
 Result<void> StreamGraph::become(const core::CommandList& list) {
-  auto graph = capture(list);
+  auto graph = graph_of(list);
   if (!graph) {
-    drop();
+    instance_.drop();
     return tl::unexpected<Error>(std::move(graph).error());
   }
-  auto made = instantiate(*graph);
+  const bool updated = instance_.update(*graph);
+  auto made = updated ? Result<void>() : instance_.make(*graph);
   context_->driver().cuGraphDestroy(*graph);
   return made;
 }

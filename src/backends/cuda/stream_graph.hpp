@@ -7,6 +7,8 @@
 #include "backends/cuda/branches.hpp"
 #include "backends/cuda/constant_ring.hpp"
 #include "backends/cuda/events.hpp"
+#include "backends/cuda/graph_instance.hpp"
+#include "core/command_list.hpp"
 
 namespace norite::cuda {
 
@@ -17,15 +19,12 @@ class StreamGraph {
   /// Captures on streams of its own, so that nothing else can get in.
   [[nodiscard]] static Result<std::shared_ptr<StreamGraph>> make(
       const std::shared_ptr<Context>& context);
-  ~StreamGraph();
-  StreamGraph(const StreamGraph&) = delete;
-  StreamGraph& operator=(const StreamGraph&) = delete;
 
   /// Becomes that list: the instance is updated where it has the same shape, else made anew. After
   /// an error there is none.
   [[nodiscard]] Result<void> become(const core::CommandList& list);
   /// nullptr where there is none.
-  [[nodiscard]] CUgraphExec handle() const noexcept { return exec_; }
+  [[nodiscard]] CUgraphExec handle() const noexcept { return instance_.handle(); }
 
  private:
   StreamGraph(std::shared_ptr<Context> context, const std::shared_ptr<Stream>& origin);
@@ -34,9 +33,7 @@ class StreamGraph {
                                             const Branches& branches);
   /// An event that stands for all that is on a stream; it stays until the capture has ended.
   [[nodiscard]] Result<CUevent> mark(const Stream& stream);
-  [[nodiscard]] Result<CUgraph> capture(const core::CommandList& list);
-  [[nodiscard]] Result<void> instantiate(CUgraph graph);
-  void drop();
+  [[nodiscard]] Result<CUgraph> graph_of(const core::CommandList& list);
 
   std::shared_ptr<Context> context_;
   std::vector<std::shared_ptr<Stream>> streams_;  // one for each branch; the capture begins on [0]
@@ -44,7 +41,7 @@ class StreamGraph {
   std::vector<CUevent> marks_;
   // Constants that kernels take by pointer lie here as long as the graph.
   std::unique_ptr<ConstantRing> constants_;
-  CUgraphExec exec_ = nullptr;
+  GraphInstance instance_;
 };
 
 }  // namespace norite::cuda
