@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What only a real NVIDIA GPU can show. Skipped where there is none.
 #include <gtest/gtest.h>
+#include <norite/norite.hpp>
 
 #include <numeric>
 #include <thread>
