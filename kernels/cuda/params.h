@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Arguments of the kernels for rows that several groups share. Those of rms_norm and
-// rms_norm_backward keep their places; sums take the next one, u32 [rows, chunks, 2 a sum].
+// rms_norm_backward keep their places; what groups share takes the next one (shared_sums.h).
 #pragma once
 
 #include "norm/params.h"
@@ -8,15 +8,13 @@
 enum RmsNormLongArgument { kRmsNormLongSums = kRmsNormParams + 1 };
 enum RmsNormBackwardLongArgument { kRmsNormBackwardLongSums = kRmsNormBackwardParams + 1 };
 
-/// Tiles of an operand in threadgroup memory (tile_ring.h); the more wait, the less it matters that
-/// one group of a row comes late.
-enum LongStages { kRmsNormLongStages = 4, kRmsNormBackwardLongStages = 3 };
+/// What groups share, in sums of two u32 each: a head, counters of tickets, and the sums,
+/// [rows, tiles, sums of a tile].
+enum SharedSumsLayout {
+  kSharedSpan = 16,  // of the head and of each counter: a line of memory
+  kMostTicketCounters = 1024,
+  kSharedSums = kSharedSpan * (1 + kMostTicketCounters),  // where they begin
+};
 
 /// Rows of an operand in a group's threadgroup memory: one, and the next.
 enum { kRmsNormBackwardStagedRows = 2 };
-
-enum ClearSumsArgument { kClearSumsWords, kClearSumsParams };
-
-struct ClearSumsParams {
-  uint32_t words;
-};

@@ -16,15 +16,13 @@
 #include "common/row_sum.h"
 #include "cuda/params.h"
 #include "cuda/shared_sums.h"
-#include "norm/weight.h"
-
-#define TILE_STAGES kRmsNormBackwardLongStages
 #include "cuda/tile_ring.h"
+#include "norm/weight.h"
 
 [[kernel, max_total_threads_per_threadgroup(THREADS_PER_ROW), cooperative(GROUPS_PER_UNIT)]]
 void rms_norm_backward_long(
 #include "norm/rms_norm_backward_operands.h"
-    device SharedSum* sums [[buffer(kRmsNormBackwardLongSums)]],
+    device SharedSum* shared [[buffer(kRmsNormBackwardLongSums)]],
     threadgroup RowPack* stages [[threadgroup(0)]],
     uint group [[threadgroup_position_in_grid]],
     uint groups [[threadgroups_per_grid]],
@@ -35,6 +33,9 @@ void rms_norm_backward_long(
   const float inverse_dim = 1.0f / float(params.dim);
   const long rows = row_count(params.rows), stride = groups / tiles, begin = group / tiles;
   const uint steps = begin < rows ? uint((rows - begin - 1) / stride + 1) : 0;
+  const SharedMemory memory = {shared};
+  device SharedSum* sums = memory.sums();
+  const uint run = memory.run();
   const RowFrame frame =
       frame_of(x + row_offset(row_index(params.rows, begin), params.x), uint(params.dim));
   const TilePlace place = {tile * TILE_SIZE + first_column(index), frame};
@@ -94,13 +95,13 @@ void rms_norm_backward_long(
       products.end_tile(place.first, frame);
       const float2 tile_sums = row_sum(float2(squares.sum, products.sum),
                                        exchange + now % 2 * EXCHANGE_SIZE, index);
-      if (index == 0) publish(sums + ((begin + now * stride) * tiles + tile) * 2, tile_sums);
+      if (index == 0) publish(sums + ((begin + now * stride) * tiles + tile) * 2, tile_sums, run);
     }
 
     if (waiting) {
       float2 row_sums = float2(0.0f);
       for (uint part = index % SIMD_WIDTH; part < tiles; part += SIMD_WIDTH) {
-        row_sums += await_pair(sums + (row_behind * tiles + part) * 2);
+        row_sums += await_pair(sums + (row_behind * tiles + part) * 2, run);
       }
       row_sums = lane_sum<SIMD_WIDTH>(row_sums);
       const float r = HAS_RMS_INV ? rms_inv[row_offset(at_behind, params.rms_inv)]
@@ -131,4 +132,5 @@ void rms_norm_backward_long(
 #pragma unroll
   for (uint v = 0; v < VECTORS_PER_THREAD; ++v) partial.packs[v].set(dw[v]);
   if (HAS_DW) partial.store(dw_partial, place.first, frame);
+  if (index == 0) memory.end(run, groups, 0);
 }

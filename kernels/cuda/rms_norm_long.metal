@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: MIT
 // rms_norm for rows that are too long for one group (kernels/norm/rms_norm.metal says what it
 // computes, and is its check). A row is cut into tiles. A group keeps to one tile of its columns,
-// with its weights in registers, and goes down the rows. Its next tile is on its way (tile_ring.h)
-// while it sums this one and publishes the sum; what it writes is a tile from before, whose sums
-// all groups of the row have published meanwhile. A row crosses the memory bus once.
+// with its weights in registers, and takes row after row. The next tile is on its way (tile_ring.h)
+// while it sums this one and publishes the sum; what it writes is a tile from some rows before,
+// whose sums all groups of the row have published meanwhile. A row crosses the memory bus once.
 //
-// On an H200, rows of 256 KiB and more reach 0.89 to 0.93 of the copy bandwidth. One group a row,
-// which reads it twice, reached 0.72 (f32, 65536 columns) and 0.63 (262144). Rows that begin
-// anywhere reach 0.75 to 0.83.
+// Groups take tickets for rows, so that none waits for the slowest multiprocessor in the end. That
+// they wait for each other's sums also keeps them close together in memory: without any waiting
+// they are 2 to 5 % slower.
+//
+// On an H200, rows of 256 KiB and more reach 0.95 to 0.96 of the copy bandwidth; with rows dealt out
+// in turn it was 0.89 to 0.93. One group a row, which reads it twice, reached 0.72 (f32, 65536
+// columns) and 0.63 (262144). Rows that begin anywhere reach 0.75 to 0.83.
 
 #include "common/lane_sum.h"
 #include "common/row_index.h"
 #include "common/row_sum.h"
 #include "cuda/params.h"
 #include "cuda/shared_sums.h"
-#include "norm/weight.h"
-
-#define TILE_STAGES kRmsNormLongStages
 #define COPY_CACHE "ca"
 #include "cuda/tile_ring.h"
+#include "norm/weight.h"
 
 #define SUM_IS_LATE (SHIFTED || APART)
+constant constexpr uint kNoRow = 0xffffffff;
 
 /// x + residual, rounded as it is written.
 METAL_FUNC Tile<X_TYPE> summed(Tile<X_TYPE> tile, Tile<X_TYPE> residual) {
@@ -34,16 +37,24 @@ METAL_FUNC Tile<X_TYPE> summed(Tile<X_TYPE> tile, Tile<X_TYPE> residual) {
 [[kernel, max_total_threads_per_threadgroup(THREADS_PER_ROW), cooperative(GROUPS_PER_UNIT)]]
 void rms_norm_long(
 #include "norm/rms_norm_operands.h"
-    device SharedSum* sums [[buffer(kRmsNormLongSums)]],
+    device SharedSum* shared [[buffer(kRmsNormLongSums)]],
     threadgroup RowPack* stages [[threadgroup(0)]],
     uint group [[threadgroup_position_in_grid]],
     uint groups [[threadgroups_per_grid]],
     uint index [[thread_index_in_threadgroup]]) {
 #include "norm/rms_norm_absent.h"
+  // Of this step and the one before: one barrier a step is enough for each.
   threadgroup float exchange[2 * EXCHANGE_SIZE];
+  threadgroup uint tickets[2];
+  threadgroup float row_sums[2];
   const uint tiles = TILES_OF(params.dim), tile = group % tiles;
-  const long rows = row_count(params.rows), stride = groups / tiles, begin = group / tiles;
-  const uint steps = begin < rows ? uint((rows - begin - 1) / stride + 1) : 0;
+  const uint rows = uint(row_count(params.rows)), at_once = groups / tiles, begin = group / tiles;
+  // Rows of one group begin at the same place in a pack.
+  const uint alike = begin % ROWS_TOGETHER;
+  const SharedMemory memory = {shared};
+  device SharedSum* counter = memory.counter(tile * ROWS_TOGETHER + alike);
+  device SharedSum* sums = memory.sums();
+  const uint run = memory.run();
   const RowFrame frame =
       frame_of(x + row_offset(row_index(params.rows, begin), params.x), uint(params.dim));
   const TilePlace place = {tile * TILE_SIZE + first_column(index), frame};
@@ -61,30 +72,38 @@ void rms_norm_long(
 
   const TileRing xs = tile_ring(stages, index);
   const TileBeside residuals = {tile_ring(stages + RING_PACKS, index)};
-  for (uint step = 0; step < steps + TILE_STAGES - 1; ++step) {
-    if (step < steps) {
-      const RowIndex at = row_index(params.rows, begin + step * stride);
+  uint held[TILE_STAGES];  // rows in the ring, the latest first
+#pragma unroll
+  for (uint i = 0; i < TILE_STAGES; ++i) held[i] = kNoRow;
+  uint next = begin, ticket = 0;
+  for (uint step = 0;; ++step) {
+#pragma unroll
+    for (uint i = TILE_STAGES - 1; i > 0; --i) held[i] = held[i - 1];
+    held[0] = next;
+    const uint coming = held[0], now = held[1], behind = held[TILE_STAGES - 1];
+    if (coming < rows) {
+      const RowIndex at = row_index(params.rows, coming);
       xs.start(step, x + row_offset(at, params.x), place);
       if (HAS_RESIDUAL) residuals.start(step, residual + row_offset(at, params.residual), place);
     }
     end_copies();
-    if (step == 0) continue;
-
-    const uint now = step - 1, behind = step - (TILE_STAGES - 1);
-    const bool waiting = step >= TILE_STAGES - 1;
-    const long row_behind = begin + behind * stride;
-    const RowIndex at_behind = row_index(params.rows, row_behind);
+    if (index == 0) {
+      tickets[step % 2] = ticket;
+      if (coming < rows) ticket = take_ticket(counter);
+    }
+    const bool waiting = behind < rows;
+    const RowIndex at_behind = row_index(params.rows, behind);
     device const X_TYPE* scale_row = scale + row_offset(at_behind, params.scale);
     Tile<X_TYPE> factor;
     if (HAS_SCALE && waiting) factor.load(scale_row, place.first, frame);
 
-    if (now < steps) {
-      const RowIndex at = row_index(params.rows, begin + now * stride);
+    if (now < rows) {
+      const RowIndex at = row_index(params.rows, now);
       await_copies<1>();
-      Tile<X_TYPE> s = xs.read(now, place);
+      Tile<X_TYPE> s = xs.read(step - 1, place);
       if (HAS_RESIDUAL) {
         device const X_TYPE* residual_row = residual + row_offset(at, params.residual);
-        s = summed(s, residuals.read(now, residual_row, place));
+        s = summed(s, residuals.read(step - 1, residual_row, place));
       }
       if (HAS_RESIDUAL && !SUM_IS_LATE) {
         s.store(sum + row_offset(at, params.sum), place.first, frame);
@@ -99,21 +118,29 @@ void rms_norm_long(
       }
       squares.end_tile(place.first, frame);
       const float tile_sum =
-          row_sum(squares.sum, exchange + now % 2 * EXCHANGE_SIZE, index);
-      if (index == 0) publish(sums + (begin + now * stride) * tiles + tile, tile_sum);
+          row_sum(squares.sum, exchange + step % 2 * EXCHANGE_SIZE, index);
+      if (index == 0) publish(sums + long(now) * tiles + tile, tile_sum, run);
     }
+    // Its first two rows are given; the ticket for the one after was taken a step ago.
+    next = step == 0 ? begin + at_once : 2 * at_once + alike + tickets[step % 2] * ROWS_TOGETHER;
+    if (coming >= rows || next >= rows) next = kNoRow;
 
     if (waiting) {
-      float squares = 0.0f;
-      for (uint part = index % SIMD_WIDTH; part < tiles; part += SIMD_WIDTH) {
-        squares += await(sums + row_behind * tiles + part);
+      if (index < SIMD_WIDTH) {  // for all: asking takes bandwidth, too
+        float squares = 0.0f;
+        for (uint part = index; part < tiles; part += SIMD_WIDTH) {
+          squares += await(sums + long(behind) * tiles + part, run);
+        }
+        squares = lane_sum<SIMD_WIDTH>(squares);
+        if (index == 0) row_sums[step % 2] = squares;
       }
-      const float r = rms_inv_of(lane_sum<SIMD_WIDTH>(squares), params.inverse_dim, params.eps);
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+      const float r = rms_inv_of(row_sums[step % 2], params.inverse_dim, params.eps);
       if (HAS_RMS_INV && place.first == 0) rms_inv[row_offset(at_behind, params.rms_inv)] = r;
-      Tile<X_TYPE> s = xs.read(behind, place);
+      Tile<X_TYPE> s = xs.read(step + 1, place);  // the oldest, that the next step's will replace
       if (HAS_RESIDUAL) {
         device const X_TYPE* residual_row = residual + row_offset(at_behind, params.residual);
-        s = summed(s, residuals.read(behind, residual_row, place));
+        s = summed(s, residuals.read(step + 1, residual_row, place));
       }
       // It may go where other groups read what lies behind their run, which have published, and
       // where this one has just read the residual again.
@@ -136,5 +163,11 @@ void rms_norm_long(
       }
       if (HAS_Y) s.store(y + row_offset(at_behind, params.y), place.first, frame);
     }
+
+    uint left = 0;
+#pragma unroll
+    for (uint i = 0; i < TILE_STAGES - 1; ++i) left += held[i] < rows ? 1 : 0;
+    if (left == 0 && next == kNoRow) break;
   }
+  if (index == 0) memory.end(run, groups, tiles * ROWS_TOGETHER);
 }

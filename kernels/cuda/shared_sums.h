@@ -2,48 +2,99 @@
 // CUDA only: sums that groups share while they run. A kernel that waits for other groups says
 // [[cooperative(N)]]: all of its groups run at the same time, at least N on each multiprocessor, or
 // none does.
+//
+// The memory is the same for all such kernels, which run one after the other, and nothing clears it
+// between them: a sum is there when it bears the number of the run. All is zero before the first.
 #pragma once
 
 #include <metal_stdlib>
 
+#include "cuda/params.h"
+
 using namespace metal;
 
-/// A sum and a word that says it is there, in one access of 64 bits: neither needs a fence. The
-/// memory is zero before.
+/// A sum, and below it the number of the run that it is of, in one access of 64 bits: neither needs
+/// a fence.
 struct SharedSum {
   ulong word;
 };
 
-METAL_FUNC void publish(device SharedSum* to, float value) {
-  const ulong word = ulong(as_type<uint>(value)) << 32 | 1;
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(to), "l"(word) : "memory");
+METAL_FUNC ulong shared_word(float value, uint run) {
+  return ulong(as_type<uint>(value)) << 32 | run;
 }
 
-METAL_FUNC float await(device const SharedSum* from) {
-  ulong word = 0;
-  do {
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
-  } while ((word & 1) == 0);
-  return as_type<float>(uint(word >> 32));
-}
+METAL_FUNC float shared_value(ulong word) { return as_type<float>(uint(word >> 32)); }
 
-/// Two sums that lie side by side.
-METAL_FUNC void publish(device SharedSum* to, float2 values) {
-  const ulong x = ulong(as_type<uint>(values.x)) << 32 | 1;
-  const ulong y = ulong(as_type<uint>(values.y)) << 32 | 1;
-  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};"
+/// The memory that a kernel's groups share, as kernels/cuda/params.h lays it out.
+struct SharedMemory {
+  device SharedSum* head;  // runs, and groups of this one that have ended
+
+  /// The number of this run: not zero, until there have been four billion.
+  uint run() const {
+    uint runs = 0;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(runs) : "l"(head) : "memory");
+    return runs + 1;
+  }
+
+  device SharedSum* sums() const { return head + kSharedSums; }
+  device SharedSum* counter(uint i) const { return head + (1 + i) * kSharedSpan; }
+
+  /// For one thread of each group, when the group has taken its last ticket and published its last
+  /// sum. The last one leaves the counters that were used at zero.
+  void end(uint run, uint groups, uint counters) const {
+    device uint* words = reinterpret_cast<device uint*>(head);
+    uint ended = 0;
+    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;"
+                 : "=r"(ended)
+                 : "l"(words + 1)
+                 : "memory");
+    if (ended + 1 < groups) return;
+    for (uint i = 0; i < counters; ++i) counter(i)->word = 0;
+    words[0] = run;
+    words[1] = 0;
+  }
+};
+
+METAL_FUNC void publish(device SharedSum* to, float value, uint run) {
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;"
                :
-               : "l"(to), "l"(x), "l"(y)
+               : "l"(to), "l"(shared_word(value, run))
                : "memory");
 }
 
-METAL_FUNC float2 await_pair(device const SharedSum* from) {
+METAL_FUNC float await(device const SharedSum* from, uint run) {
+  ulong word = 0;
+  do {
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
+  } while (uint(word) != run);
+  return shared_value(word);
+}
+
+/// The number of those who came before in this run.
+METAL_FUNC uint take_ticket(device SharedSum* counter) {
+  uint ticket = 0;
+  asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;"
+               : "=r"(ticket)
+               : "l"(counter)
+               : "memory");
+  return ticket;
+}
+
+/// Two sums that lie side by side.
+METAL_FUNC void publish(device SharedSum* to, float2 values, uint run) {
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};"
+               :
+               : "l"(to), "l"(shared_word(values.x, run)), "l"(shared_word(values.y, run))
+               : "memory");
+}
+
+METAL_FUNC float2 await_pair(device const SharedSum* from, uint run) {
   ulong x = 0, y = 0;
   do {
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
                  : "=l"(x), "=l"(y)
                  : "l"(from)
                  : "memory");
-  } while ((x & y & 1) == 0);
-  return float2(as_type<float>(uint(x >> 32)), as_type<float>(uint(y >> 32)));
+  } while (uint(x) != run || uint(y) != run);
+  return float2(shared_value(x), shared_value(y));
 }

@@ -50,7 +50,6 @@ std::span<const BuiltinKernel> builtin_kernels() {
       {"rms_norm_backward_staged", of_rms_norm_backward()},
       {"rms_norm_long", with_sums(of_rms_norm())},
       {"rms_norm_backward_long", with_sums(of_rms_norm_backward())},
-      {"clear_sums", {out("words"), constants()}},
       {"fused_head_norm_rope",
        {in("x"), maybe_in("weight"), maybe_in("positions"), maybe_in("freq_factors"),
         maybe_in("cos"), maybe_in("sin"), out("y"), maybe_out("copy"), constants()}},

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "core/builtin_kernels.hpp"
 #include "core/device_state.hpp"
 #include "core/env.hpp"
@@ -22,6 +24,18 @@ void DeviceState::close() {
   closed_ = true;
   backend_->wait_idle();
   pool_.trim();
+  const std::scoped_lock lock(sums_mutex_);
+  sums_.reset();
+}
+
+Result<Buffer> DeviceState::shared_sums(int64_t words) {
+  const std::scoped_lock lock(sums_mutex_);
+  if (!sums_ || sums_->count() < words) {
+    const auto enough = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(words)));
+    NORITE_TRY_ASSIGN(Buffer larger, allocate_buffer(*backend_, DType::u32, {enough}));
+    sums_ = std::move(larger);
+  }
+  return *sums_;
 }
 
 Result<std::shared_ptr<Storage>> Backend::wrap(uintptr_t, int64_t, std::shared_ptr<void>) {

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 
 #include "core/backend.hpp"
 #include "norite/kernel_registry.hpp"
@@ -24,6 +26,10 @@ class DeviceState {
   [[nodiscard]] const std::shared_ptr<Backend>& shared_backend() const noexcept { return backend_; }
   [[nodiscard]] KernelRegistry& registry() noexcept { return registry_; }
   [[nodiscard]] Pool& pool() noexcept { return pool_; }
+  /// At least so many u32 that groups of a kernel tell each other sums through: zero at first, and
+  /// ever after as a kernel leaves them for the next (kernels/cuda/shared_sums.h). All have the
+  /// same ones, and so run one after the other.
+  [[nodiscard]] Result<Buffer> shared_sums(int64_t words);
   [[nodiscard]] Result<void> check_open(std::string_view operation) const;
   void close();
 
@@ -31,6 +37,8 @@ class DeviceState {
   std::shared_ptr<Backend> backend_;
   KernelRegistry registry_;
   Pool pool_;
+  std::mutex sums_mutex_;
+  std::optional<Buffer> sums_;
   std::atomic<bool> closed_ = false;
 };
 

@@ -70,25 +70,13 @@ class Fuser {
     return name == kernel || (kernel == "rms_norm" && ops::is_rms_norm_kernel(name));
   }
 
-  /// What is recorded in place of the pair, if it is a single dispatch. A norm whose groups share
-  /// sums goes on with those that are cleared for the one it replaces.
-  static std::optional<core::Command> single_dispatch(std::vector<core::Command>&& recorded,
-                                                      const Pair& pair) {
-    if (recorded.empty()) return std::nullopt;
-    core::Command fused = std::move(recorded.back());
-    const auto shares = [](const core::Command& command) {
-      return ops::has_shared_sums(command.pipeline.name());
+  /// Rows that several groups share are so in the fused kernel as in the norm alone: their sums
+  /// have another order.
+  static bool sums_alike(const core::Command& fused, const Pair& pair) {
+    const auto is_long = [](const core::Command& command) {
+      return command.pipeline.name() == "rms_norm_long";
     };
-    const core::Command& norm = shares(pair.producer) ? pair.producer : pair.consumer;
-    if (shares(fused) != shares(norm)) return std::nullopt;
-    if (!shares(fused)) {
-      if (recorded.size() > 1) return std::nullopt;
-      return fused;
-    }
-    const View& cleared = operand(norm, kRmsNormLongSums);
-    if (operand(fused, kRmsNormLongSums).shape() != cleared.shape()) return std::nullopt;
-    fused.arguments[kRmsNormLongSums] = cleared;
-    return fused;
+    return is_long(fused) == (is_long(pair.producer) || is_long(pair.consumer));
   }
 
   bool try_rule(const FusionRule& rule, size_t producer, size_t consumer) {
@@ -121,9 +109,10 @@ class Fuser {
     auto encoded = rule.encode(encoder, pair);
     if (!encoded) return decline(encoded.error().message);
     auto recorded = core::Recording::take(encoder);
-    auto fused = recorded ? single_dispatch(*std::move(recorded), pair) : std::nullopt;
-    if (!fused) return decline("it would not be a dispatch in place of the two");
-    replace(rule, producer, consumer, at_consumer, *std::move(fused));
+    if (!recorded || recorded->size() != 1) return decline("it would not be a single dispatch");
+    core::Command& fused = recorded->front();
+    if (!sums_alike(fused, pair)) return decline("groups would share its rows otherwise");
+    replace(rule, producer, consumer, at_consumer, std::move(fused));
     return true;
   }
 

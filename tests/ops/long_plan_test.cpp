@@ -98,7 +98,7 @@ Names forward_kernels(DType dtype, int64_t rows, int64_t dim) {
 }
 
 TEST(LongPlan, GroupsShareWhatOneCannotHold) {
-  const Names shared = {"clear_sums", "rms_norm_backward_long", "sum_partials"};
+  const Names shared = {"rms_norm_backward_long", "sum_partials"};
   const Names staged = {"rms_norm_backward_staged", "sum_partials"};
   const Names alone = {"rms_norm_backward", "sum_partials"};
   EXPECT_EQ(backward_kernels(DType::f32, 5120), alone);
@@ -121,7 +121,7 @@ TEST(LongPlan, AGroupGoesDownRowsThatBeginAlike) {
     });
   };
   EXPECT_EQ(kernels(20001), Names{"rms_norm_backward"});
-  EXPECT_EQ(kernels(32768), (Names{"clear_sums", "rms_norm_backward_long"}));
+  EXPECT_EQ(kernels(32768), Names{"rms_norm_backward_long"});
 }
 
 TEST(LongPlan, RowsThatRegistersHoldBadlyAreStaged) {
@@ -131,8 +131,7 @@ TEST(LongPlan, RowsThatRegistersHoldBadlyAreStaged) {
   EXPECT_EQ(forward_kernels(DType::bf16, 1000, 16384), Names{"rms_norm_staged"});
   EXPECT_EQ(forward_kernels(DType::f32, 1000, 49152), Names{"rms_norm_staged"});
   EXPECT_EQ(forward_kernels(DType::bf16, 1, 98304), Names{"rms_norm_staged"});
-  const Names shared = {"clear_sums", "rms_norm_long"};
-  EXPECT_EQ(forward_kernels(DType::f32, 1000, 49156), shared);
+  EXPECT_EQ(forward_kernels(DType::f32, 1000, 49156), Names{"rms_norm_long"});
 }
 
 TEST(LongPlan, FewRowsStayInRegistersWhereTheyHaveTheSameBits) {

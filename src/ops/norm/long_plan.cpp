@@ -60,6 +60,8 @@ std::optional<LongPlan> plan_long(Plan plan, const LongRowsLayout& rows,
                    {"VECTORS_PER_THREAD", tile->vectors},
                    {"THREADS_PER_ROW", tile->threads},
                    {"ROWS_PER_GROUP", 1},
+                   {"TILE_STAGES", rows.stages},
+                   {"ROWS_TOGETHER", together(rows)},
                    {"SHIFTED", flag(rows.shifted)},
                    {"APART", flag(rows.apart)}});
   return LongPlan{.plan = std::move(plan),

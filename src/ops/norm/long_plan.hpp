@@ -21,6 +21,8 @@ struct LongPlan {
   int64_t tiles;         // of a row: as many groups share it
   int64_t together;      // rows at once are a multiple of it, so that a group's begin alike
   int64_t group_memory;  // bytes of a group's stages
+  /// Of tickets that groups take for rows; none where rows are dealt out in turn.
+  int64_t counters = 0;
 };
 
 /// What the kernel keeps on its way and how its rows lie.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/device_state.hpp"
 #include "cuda/params.h"
 #include "ops/dispatch.hpp"
 
@@ -15,18 +16,6 @@ namespace {
 constexpr int64_t kWordsPerSum = 2;
 /// What CUDA takes of every group, and the kernel's own exchange.
 constexpr int64_t kReserved = 1024, kExchange = 512;
-
-Result<void> clear_sums(Encoder& encoder, std::string_view operation, const View& sums) {
-  constexpr int64_t kThreads = 256;
-  const ClearSumsParams params = {.words = static_cast<uint32_t>(sums.shape()[0])};
-  std::vector<Argument> arguments(kClearSumsParams + 1);
-  arguments[kClearSumsWords] = sums;
-  arguments[kClearSumsParams] = Argument::bytes(params);
-  return dispatch_text(
-      encoder, operation,
-      {.kernel = "clear_sums", .macros = {}, .grid = groups_of(params.words, kThreads, kThreads)},
-      std::move(arguments));
-}
 
 }  // namespace
 
@@ -52,8 +41,11 @@ std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan
   // Not so few that rows among others would have another kernel than alone.
   const int64_t whole = most / plan.together * plan.together;
   const int64_t at_once = whole > 0 && most >= rows ? rows : whole;
-  const int64_t words = plan.tiles > 1 ? rows * plan.tiles * sums * kWordsPerSum : 0;
-  if (at_once == 0 || words > UINT32_MAX) return std::nullopt;
+  const int64_t shared = kSharedSums + rows * plan.tiles * sums;
+  const int64_t words = plan.tiles > 1 ? shared * kWordsPerSum : 0;
+  if (at_once == 0 || words > UINT32_MAX || plan.counters > kMostTicketCounters) {
+    return std::nullopt;
+  }
   LongRows fit{.plan = plan.plan, .rows = at_once, .words = words};
   fit.plan.macros.add({{"GROUPS_PER_UNIT", groups}});
   fit.plan.grid = {.groups = {fit.rows * plan.tiles, 1, 1},
@@ -67,14 +59,13 @@ Result<void> dispatch_long(Encoder& encoder, std::string_view operation, LongRow
   if (long_rows.words == 0) {
     return dispatch_text(encoder, operation, std::move(long_rows.plan), std::move(arguments));
   }
-  auto buffer = encoder.device().pool().acquire(DType::u32, {long_rows.words}, Fill::uninitialised);
-  if (!buffer) {
-    return fail(buffer.error().code, fmt::format("{}: no memory for shared sums: {}", operation,
-                                                 buffer.error().message));
+  auto sums = encoder.device().state()->shared_sums(long_rows.words);
+  if (!sums) {
+    return fail(sums.error().code,
+                fmt::format("{}: no memory for shared sums: {}", operation, sums.error().message));
   }
-  const View sums(*buffer);
-  NORITE_TRY(clear_sums(encoder, operation, sums));
-  arguments.emplace_back(sums);
+  NORITE_TRY_ASSIGN(View view, View(*sums).slice(0, 0, long_rows.words));
+  arguments.emplace_back(std::move(view));
   return dispatch_text(encoder, operation, std::move(long_rows.plan), std::move(arguments));
 }
 

@@ -16,7 +16,7 @@ namespace norite::ops {
 struct LongRows {
   Plan plan;
   int64_t rows = 0;   // that are worked on at once
-  int64_t words = 0;  // u32 of all shared sums; none where each row has a group to itself
+  int64_t words = 0;  // u32 of what groups share; none where each row has a group to itself
 };
 
 /// Nothing where the device cannot run all groups of a row at once.
@@ -43,7 +43,7 @@ std::optional<LongRows> fit_long_rows(const Device& device, int64_t rows, int64_
   return plan ? fit_long_rows(device, *plan, rows, sums) : std::nullopt;
 }
 
-/// Records the kernel; with shared sums as its last argument, if any, after what clears them.
+/// Records the kernel; with shared sums as its last argument, if any.
 [[nodiscard]] Result<void> dispatch_long(Encoder& encoder, std::string_view operation,
                                          LongRows&& long_rows, std::vector<Argument>&& arguments);
 

@@ -17,10 +17,8 @@ NormWeightMode kernel_weight_mode(const View& weight, WeightMode mode) noexcept 
 }
 
 bool is_rms_norm_kernel(std::string_view name) noexcept {
-  return name == "rms_norm" || name == "rms_norm_staged" || has_shared_sums(name);
+  return name == "rms_norm" || name == "rms_norm_staged" || name == "rms_norm_long";
 }
-
-bool has_shared_sums(std::string_view name) noexcept { return name == "rms_norm_long"; }
 
 Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation,
                                     const RmsNormFamily& op) {

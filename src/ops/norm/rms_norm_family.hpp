@@ -27,9 +27,6 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
 
 /// Whether it is one of the kernels that this records, which take the same arguments.
 bool is_rms_norm_kernel(std::string_view name) noexcept;
-/// Whether it takes one more, kRmsNormLongSums: its groups share sums, cleared by a dispatch
-/// before.
-bool has_shared_sums(std::string_view name) noexcept;
 
 /// The kernels' weight mode: none without a weight.
 NormWeightMode kernel_weight_mode(const View& weight, WeightMode mode) noexcept;

@@ -263,9 +263,11 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments,
                                            int64_t group_memory, Beside beside) {
-  LongRowsLayout rows =
-      long_layout(params, arguments, {arguments[kRmsNormResidual], params.residual},
-                  kRmsNormLongStages, group_memory);
+  // One tile that comes, one that is summed, two that wait for the sums of their rows.
+  constexpr int64_t kStages = 4;
+  static constexpr TileShape kWhole = {256, 4, 3}, kShifted = {128, 4, 5};
+  LongRowsLayout rows = long_layout(
+      params, arguments, {arguments[kRmsNormResidual], params.residual}, kStages, group_memory);
   if (beside == Beside::from_memory) {
     rows.staged = 1;
     rows.apart = true;
@@ -273,12 +275,11 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
   const int64_t alone = rows.shifted ? shifted_packs_alone(rows.width) : kPacksAlone;
   if (params.dim <= alone * rows.width) return std::nullopt;
   if (rows.shifted && row_dims(params.rows) > 1) return std::nullopt;
-  using OneShape = std::array<TileShape, 1>;
-  static constexpr OneShape kShape = {{{256, 4, 3}}};
-  static constexpr OneShape kWideShifted = {{{128, 4, 6}}}, kNarrowShifted = {{{128, 4, 5}}};
-  const OneShape& shifted = rows.width == 4 ? kWideShifted : kNarrowShifted;
-  return plan_long({.kernel = "rms_norm_long", .macros = macros_of(params, arguments), .grid = {}},
-                   rows, rows.shifted ? shifted : kShape);
+  auto plan =
+      plan_long({.kernel = "rms_norm_long", .macros = macros_of(params, arguments), .grid = {}},
+                rows, {rows.shifted ? &kShifted : &kWhole, 1});
+  if (plan) plan->counters = plan->tiles * plan->together;
+  return plan;
 }
 
 namespace {
@@ -326,10 +327,10 @@ std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_
 std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams& params,
                                                     std::span<const Argument> arguments,
                                                     int64_t group_memory) {
-  constexpr int64_t kWideAlone = 8192, kNarrowAlone = 2048;
+  constexpr int64_t kWideAlone = 8192, kNarrowAlone = 2048, kStages = 3;
   if (packs_of(params, arguments).width == 1) return std::nullopt;
   LongRowsLayout rows = long_layout(params, arguments, {arguments[kRmsNormBackwardDy], params.dy},
-                                    kRmsNormBackwardLongStages, group_memory);
+                                    kStages, group_memory);
   const bool narrow = rows.width == 8 && !rows.shifted;
   if (params.dim <= (narrow ? kNarrowAlone : kWideAlone)) return std::nullopt;
   const core::Macros macros = macros_of(params, arguments);
