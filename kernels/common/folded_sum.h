@@ -7,8 +7,8 @@
 
 /// Sums that a thread keeps of its packs: of each alone where their number is a power of two, as
 /// folding wants them, or a row's threads are within a SIMD-group, as heads are folded; else, and
-/// where a row is more than a tile or has more threads than fold, of all in their order, which takes
-/// fewer registers.
+/// where a row is more than a tile or has more threads than fold, of all in their order, which
+/// takes fewer registers.
 #define PACKS_FOLD                                         \
   ((VECTORS_PER_THREAD & (VECTORS_PER_THREAD - 1)) == 0 || \
    (SIMDGROUPS_PER_ROW == 1 && VECTOR_WIDTH > 1))

@@ -9,8 +9,8 @@
 // they wait for each other's sums also keeps them close together in memory: without any waiting
 // they are 2 to 5 % slower.
 //
-// On an H200, rows of 256 KiB and more reach 0.95 to 0.96 of the copy bandwidth; with rows dealt out
-// in turn it was 0.89 to 0.93. One group a row, which reads it twice, reached 0.72 (f32, 65536
+// On an H200, rows of 256 KiB and more reach 0.95 to 0.96 of the copy bandwidth; with rows dealt
+// out in turn it was 0.89 to 0.93. One group a row, which reads it twice, reached 0.72 (f32, 65536
 // columns) and 0.63 (262144). Rows that begin anywhere reach 0.75 to 0.83.
 
 #include "common/lane_sum.h"
