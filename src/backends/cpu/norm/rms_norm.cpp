@@ -143,17 +143,17 @@ class RmsNorm {
     const VF r = hn::Set(DF(), rms_inv);
     const bool round_first = params_.rounding == kRoundBeforeWeight;
     const auto write_block = [=](int64_t i, size_t count) HWY_ATTR {
-      prefetch_block(later.x + i);
+      prefetch_block_beside<kStore>(later.x + i);
       const Block v = load_part<E>(s + i, count);
       if constexpr (kOperand == Operand::residual) {
-        prefetch_block(later.residual + i);
+        prefetch_block_beside<kStore>(later.residual + i);
       }
       Block y = {hn::Mul(v.a, r), hn::Mul(v.b, r)};
       if (round_first) y = round_to<E>(y);
       const Block w = F32::load(weight + i);
       y = {hn::Mul(y.a, w.a), hn::Mul(y.b, w.b)};
       if constexpr (kOperand == Operand::scale) {
-        prefetch_block(later.scale + i);
+        prefetch_block_beside<kStore>(later.scale + i);
         const Block scale = load_part<E>(row.scale + i, count);
         y = {hn::Mul(y.a, scale.a), hn::Mul(y.b, scale.b)};
       }
