@@ -44,7 +44,11 @@ HWY_INLINE void accumulate_blocks(int64_t dim, Sums& even, Sums& odd, Accumulate
     accumulate(even, i, block());
     i += kBlock;
   }
-  if (i < dim) accumulate(odd, i, static_cast<size_t>(dim - i));
+  if (i < dim) {
+    Sums last = odd;  // odd itself stays in registers, whether this call is inlined or not
+    accumulate(last, i, static_cast<size_t>(dim - i));
+    odd = last;
+  }
 }
 
 /// Sum over [0, dim) of what accumulate(acc, i, count) adds to acc for each block and returns.
