@@ -42,6 +42,8 @@ std::optional<std::string> nvrtc() { return read("NORITE_NVRTC"); }
 
 std::optional<std::string> metal_runtime() { return read("NORITE_METAL_RUNTIME"); }
 
+bool cuda_launch_blocking() { return read("CUDA_LAUNCH_BLOCKING") == "1"; }
+
 std::vector<std::string> cuda_roots() { return read_all({"CUDA_HOME", "CUDA_PATH"}); }
 
 std::vector<std::string> python_prefixes() {

@@ -26,6 +26,8 @@ std::optional<std::string> nvrtc();
 std::optional<std::string> metal_runtime();
 /// CUDA_HOME and CUDA_PATH: where CUDA is installed.
 std::vector<std::string> cuda_roots();
+/// CUDA_LAUNCH_BLOCKING: whether the driver waits for every launch.
+bool cuda_launch_blocking();
 /// VIRTUAL_ENV, CONDA_PREFIX and the user's own folder: where Python packages may be.
 std::vector<std::string> python_prefixes();
 /// NORITE_CACHE_DIR, else the folder `norite` in the user's cache folder; nothing where no home is

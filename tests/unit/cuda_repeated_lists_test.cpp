@@ -70,8 +70,16 @@ TEST_F(CudaRepeatedListsTest, callers_streams_and_timed_dispatches_stay_as_they_
   EXPECT_EQ(stand_in().graph_launches, 0);
 }
 
+TEST_F(CudaRepeatedListsTest, launches_that_are_waited_for_stay_single) {
+  setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+  const Device device = must(open());
+  unsetenv("CUDA_LAUNCH_BLOCKING");
+  const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
+  for (int i = 0; i < 3; ++i) must(run(device, pipeline, 2));
+  EXPECT_EQ(stand_in().graph_launches, 0);
+}
+
 TEST_F(CudaRepeatedListsTest, constants_that_are_copied_stay_out) {
-  stand_in().buffer_bytes = {4, 4};
   const Device device = must(open());
   const Pipeline pipeline = must(kernel(device, "scale",
                                         "kernel void scale(device float* y [[buffer(0)]],\n"

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backends/cuda/launch.hpp"
+#include "core/env.hpp"
 
 namespace norite::cuda {
 
@@ -49,7 +50,7 @@ double microseconds_between(const Driver& driver, CUevent start, CUevent end) {
 
 Queue::Queue(const std::shared_ptr<Stream>& stream)
     : ends_(std::make_shared<Ends>(stream)), constants_(stream) {
-  if (stream->own()) repeated_.emplace(stream);
+  if (stream->own() && !core::env::cuda_launch_blocking()) repeated_.emplace(stream);
 }
 
 Result<void> Queue::launch_one_by_one(Submission& submission) {

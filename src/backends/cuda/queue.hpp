@@ -42,7 +42,8 @@ class Queue {
   std::shared_ptr<Ends> ends_;
   std::mutex mutex_;  // for putting work on the stream
   ConstantRing constants_;
-  /// On a stream of the caller's there are none: it may be part of a capture already.
+  /// On a stream of the caller's there are none, since it may be part of a capture already, nor
+  /// where every launch is to be waited for, so as to know which one fails.
   std::optional<RepeatedLists> repeated_;
   core::Waiter waiter_;
 };
