@@ -8,6 +8,7 @@ using namespace metal;
 /// Adds up values[0 .. kCount), 32 at most, halves first: the order follows from the places alone.
 template <uint kCount>
 METAL_FUNC float fold(thread float* values) {
+  static_assert(kCount <= 32, "more are left out");
 #pragma unroll
   for (uint distance = 16; distance > 0; distance /= 2) {
 #pragma unroll

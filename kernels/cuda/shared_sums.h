@@ -29,11 +29,12 @@ METAL_FUNC float shared_value(ulong word) { return as_type<float>(uint(word >> 3
 struct SharedMemory {
   device SharedSum* head;  // runs, and groups of this one that have ended
 
-  /// The number of this run: not zero, until there have been four billion.
+  /// The number of this run. Four billion runs later it comes again, when only a sum that nothing
+  /// has written in between could be taken for one of this run.
   uint run() const {
     uint runs = 0;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(runs) : "l"(head) : "memory");
-    return runs + 1;
+    return runs == 0xffffffff ? 1 : runs + 1;
   }
 
   device SharedSum* sums() const { return head + kSharedSums; }
@@ -44,7 +45,7 @@ struct SharedMemory {
   void end(uint run, uint groups, uint counters) const {
     device uint* words = reinterpret_cast<device uint*>(head);
     uint ended = 0;
-    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;"
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;"
                  : "=r"(ended)
                  : "l"(words + 1)
                  : "memory");

@@ -11,7 +11,6 @@ Parameter in(const char* name) { return {name, Access::read, false}; }
 Parameter maybe_in(const char* name) { return {name, Access::read, true}; }
 Parameter out(const char* name) { return {name, Access::write, false}; }
 Parameter maybe_out(const char* name) { return {name, Access::write, true}; }
-Parameter in_out(const char* name) { return {name, Access::read_write, false}; }
 Parameter constants() { return {"params", Access::bytes, false}; }
 
 using Parameters = std::vector<Parameter>;
@@ -33,8 +32,10 @@ Parameters of_rms_norm_backward() {
 }
 
 /// For groups that share rows.
+// Memory that groups share while they run is nobody's data: such kernels are kept apart by what
+// launches them, and nothing else looks at it.
 Parameters with_sums(Parameters parameters) {
-  parameters.push_back(in_out("sums"));
+  parameters.push_back({"sums", Access::none, false});
   return parameters;
 }
 

@@ -31,8 +31,8 @@ void insert(std::vector<Footprint>& footprints, const Footprint& one) {
 
 void add_access(const View& view, Access access, Accesses& accesses) {
   const Footprint touched = footprint(view);
-  if (access != Access::write) accesses.reads.push_back(touched);
-  if (access != Access::read) accesses.writes.push_back(touched);
+  if (reads(access)) accesses.reads.push_back(touched);
+  if (writes(access)) accesses.writes.push_back(touched);
 }
 
 }  // namespace

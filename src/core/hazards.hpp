@@ -11,6 +11,13 @@
 
 namespace norite::core {
 
+constexpr bool reads(Access access) noexcept {
+  return access == Access::read || access == Access::read_write;
+}
+constexpr bool writes(Access access) noexcept {
+  return access == Access::write || access == Access::read_write;
+}
+
 /// What one dispatch reads and writes.
 struct Accesses {
   std::vector<Footprint> reads;

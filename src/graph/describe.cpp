@@ -56,8 +56,8 @@ class Describer {
       const View& view = command.arguments[i].view();
       if (!view) continue;
       const Parameter& parameter = command.pipeline.parameters()[i];
-      if (node.access(i) != Access::write) result.reads.push_back(operand(parameter, view));
-      if (node.access(i) != Access::read) result.writes.push_back(operand(parameter, view));
+      if (core::reads(node.access(i))) result.reads.push_back(operand(parameter, view));
+      if (core::writes(node.access(i))) result.writes.push_back(operand(parameter, view));
     }
     find_dependencies(node.accesses, result.after);
     ++operations_;

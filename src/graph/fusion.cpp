@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "core/recording.hpp"
-#include "cuda/params.h"
 #include "graph/operands.hpp"
 #include "graph/program.hpp"
 #include "ops/norm/rms_norm_family.hpp"
@@ -187,8 +186,8 @@ class Fuser {
       const View& view = node.command.arguments[i].view();
       if (!view) continue;
       Use& use = uses_[view.buffer().storage().get()];
-      if (node.access(i) != Access::write) use.reads += by;
-      if (node.access(i) != Access::read) use.writes += by;
+      if (core::reads(node.access(i))) use.reads += by;
+      if (core::writes(node.access(i))) use.writes += by;
     }
   }
 

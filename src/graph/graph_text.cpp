@@ -144,9 +144,8 @@ std::string to_string(const GraphReport& report) {
                   report.operations_before, report.operations_after, report.barriers_before,
                   report.barriers_after, report.bytes_before, report.bytes_after, report.moved);
   for (const auto& fusion : report.fused) {
-    text +=
-        fmt::format("fused {} into {}{}\n", fmt::join(fusion.operations, ", "), fusion.result,
-                    fusion.changes_bits ? " (fewer roundings: other bits)" : "");
+    text += fmt::format("fused {} into {}{}\n", fmt::join(fusion.operations, ", "), fusion.result,
+                        fusion.changes_bits ? " (fewer roundings: other bits)" : "");
   }
   for (const std::string& removed : report.removed) {
     text += fmt::format("removed {}: nobody reads its result\n", removed);

@@ -79,7 +79,7 @@ Result<Survey> survey(std::span<const core::Command> commands, const View& view,
     for (size_t i = 0; i < command.arguments.size(); ++i) {
       const View& argument = command.arguments[i].view();
       if (!argument) continue;
-      const bool writes = node.access(i) != Access::read;
+      const bool writes = core::writes(node.access(i));
       switch (place_of(argument, view)) {
         case Place::across:
           return refuse("{} uses memory that the view covers in part", command.label);

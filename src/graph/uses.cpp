@@ -61,12 +61,12 @@ Uses find_uses(const Program& program) {
       Use& use = uses.try_emplace(storage.get(), Use{.first_user = user}).first->second;
       ++use.held;
       use.outside = storage.use_count() - use.held + (storage->foreign() ? 1 : 0);
-      if (node.access(i) != Access::write) {
+      if (core::reads(node.access(i))) {
         ++use.reads;
         const auto before = written.find(storage.get());
         if (before == written.end() || !before->second.covers(view)) use.written_first = false;
       }
-      if (node.access(i) != Access::read) ++use.writes;
+      if (core::writes(node.access(i))) ++use.writes;
     }
     if (node.builtin == nullptr) continue;
     for (size_t i = 0; i < command.arguments.size(); ++i) {

@@ -126,7 +126,7 @@ TEST_F(CudaGraphGpuTest, branches_of_long_rows_give_the_bits_of_eager_execution)
   expect_replays_like_eager(device(), {64, 65536}, 20);
 }
 
-// Fused norms go on with the sums that were cleared for those they replace, in every replay.
+// Their groups find no sums of the run before, in any replay.
 TEST_F(CudaGraphGpuTest, fused_norms_of_long_rows_give_the_bits_of_eager_execution) {
   for (const Shape& shape : {Shape{9, 131072}, Shape{9, 100003}, Shape{2, 600000}}) {
     SCOPED_TRACE(shape[1]);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Lists that come again become graphs of CUDA's, on a GPU that is none.
+#include <algorithm>
+
 #include "unit/cuda_support.hpp"
 
 namespace norite {
@@ -98,16 +100,21 @@ TEST_F(CudaRepeatedListsTest, constants_that_are_copied_stay_out) {
 }
 
 TEST_F(CudaRepeatedListsTest, what_the_driver_refuses_is_launched_one_by_one) {
-  for (const char* failing :
-       {"cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"}) {
+  for (const char* failing : {"cuStreamBeginCapture_v2", "cuStreamEndCapture",
+                              "cuGraphInstantiateWithFlags", "cuGraphLaunch"}) {
     const Device device = must(open());
     const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
     stand_in().failing = failing;
     stand_in().error = cuda::CUDA_ERROR_INVALID_VALUE;
     for (int i = 0; i < 2; ++i) must(run(device, pipeline, 2));
-    const size_t launches = stand_in().launches.size();
+    // On the device's stream; others are part of a capture.
+    const auto single = [&] {
+      return std::ranges::count(stand_in().launches, stand_in().launches[0].stream,
+                                &test::StandInLaunch::stream);
+    };
+    const auto before = single();
     must(run(device, pipeline, 2));
-    EXPECT_EQ(stand_in().launches.size(), launches + 2) << failing;
+    EXPECT_EQ(single(), before + 2) << failing;
     EXPECT_EQ(stand_in().graph_launches, 0) << failing;
     reset();
     stand_in().buffer_bytes = {4, 4};
@@ -127,10 +134,6 @@ TEST_F(CudaRepeatedListsTest, failures_are_told_with_the_names_of_the_work) {
   const Device device = must(open());
   const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
   must(run(device, pipeline, 1));
-  stand_in().failing = "cuGraphLaunch";
-  stand_in().error = cuda::CUDA_ERROR_OUT_OF_MEMORY;
-  expect_error(run(device, pipeline, 1), Code::out_of_memory, {"copy_floats", "launch of a graph"});
-  stand_in().failing.clear();
   stand_in().fault_after_launch = cuda::CUDA_ERROR_ILLEGAL_ADDRESS;
   expect_error(run(device, pipeline, 1), Code::execution_failed,
                {"copy_floats", "illegal memory access"});
@@ -144,7 +147,8 @@ TEST_F(CudaRepeatedListsTest, few_are_kept) {
       for (int i = 0; i < 2; ++i) must(run(device, pipeline, 1, threads));
     }
     EXPECT_EQ(stand_in().instantiated, 100);
-    EXPECT_EQ(stand_in().live_graphs, 32);
+    EXPECT_LE(stand_in().live_graphs, 32);
+    EXPECT_GE(stand_in().live_graphs, 16);
   }
   EXPECT_EQ(stand_in().live_graphs, 0);
 }

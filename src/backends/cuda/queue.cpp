@@ -74,29 +74,20 @@ Result<void> Queue::launch_one_by_one(Submission& submission) {
   return {};
 }
 
-Result<bool> Queue::launch_whole(Submission& submission) {
+bool Queue::launch_whole(Submission& submission) {
   if (!repeated_) return false;
   CUgraphExec graph = repeated_->instance_of(submission.list, constants_);
   if (graph == nullptr) return false;
   const Stream& stream = *ends_->stream;
-  const std::span commands(submission.list.commands);
-  auto launched = stream.context().check(stream.driver().cuGraphLaunch(graph, stream.handle()),
-                                         "the launch of a graph");
-  if (!launched) {
-    return fail(launched.error().code,
-                fmt::format("{}: {}", core::describe_work(commands), launched.error().message));
-  }
-  submission.launched = commands.size();
-  return true;
+  const auto launched = stream.context().check(
+      stream.driver().cuGraphLaunch(graph, stream.handle()), "the launch of a graph");
+  if (launched) submission.launched = submission.list.commands.size();
+  return launched.has_value();
 }
 
 void Queue::put_on_stream(Submission& submission, Events& end_events) {
-  const auto put = [&]() -> Result<void> {
-    NORITE_TRY_ASSIGN(const bool whole, launch_whole(submission));
-    return whole ? Result<void>() : launch_one_by_one(submission);
-  };
   const std::scoped_lock lock(mutex_);
-  submission.result = put();
+  submission.result = launch_whole(submission) ? Result<void>() : launch_one_by_one(submission);
   // After a failure too: buffers must stay until what was launched has ended.
   if (auto end = end_events.record()) {
     submission.end = *end;

@@ -36,8 +36,9 @@ class Queue {
   struct Submission;
   void put_on_stream(Submission& submission, Events& end_events);
   [[nodiscard]] Result<void> launch_one_by_one(Submission& submission);
-  /// False where the list is no graph.
-  [[nodiscard]] Result<bool> launch_whole(Submission& submission);
+  /// False where the list is no graph or the driver refuses it: one by one its commands may fit,
+  /// and tell what is wrong.
+  [[nodiscard]] bool launch_whole(Submission& submission);
 
   std::shared_ptr<Ends> ends_;
   std::mutex mutex_;  // for putting work on the stream

@@ -45,11 +45,14 @@ Result<RepeatedLists::Shape> RepeatedLists::shape_of(const core::CommandList& li
 RepeatedLists::Entry& RepeatedLists::entry_of(Shape shape) {
   auto found = std::ranges::find(entries_, shape, &Entry::shape);
   if (found != entries_.end()) return *found;
-  if (entries_.size() < kMostEntries) return entries_.emplace_back(std::move(shape));
-  found = std::ranges::min_element(entries_, {}, &Entry::used);
-  if (found->instance) (void)stream_->synchronise();
-  *found = Entry(std::move(shape));
-  return *found;
+  if (entries_.size() == kMostEntries) drop_half();
+  return entries_.emplace_back(std::move(shape));
+}
+
+void RepeatedLists::drop_half() {
+  std::ranges::sort(entries_, std::ranges::greater{}, &Entry::used);
+  (void)stream_->synchronise();  // a lost device runs none of them
+  entries_.erase(entries_.begin() + kMostEntries / 2, entries_.end());
 }
 
 Result<void> RepeatedLists::renew(GraphInstance& instance, CUgraph graph) {

@@ -102,9 +102,11 @@ Result<RopeAngleParams> check_angles(const Check& check, const RopeAngles& angle
   return params;
 }
 
+// The stride of a single token or head is never taken, and may be anything.
 HeadStrides head_strides(const View& view) noexcept {
   if (!view) return {0, 0};
-  return {view.strides()[0], view.strides()[1]};
+  const auto stride = [&](int axis) { return view.shape()[axis] > 1 ? view.strides()[axis] : 0; };
+  return {stride(0), stride(1)};
 }
 
 RopePairing kernel_pairing(Pairing pairing) noexcept {
