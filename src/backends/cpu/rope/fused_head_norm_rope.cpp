@@ -26,7 +26,7 @@ struct HeadGroup {
   const Table& weight;
   const float* scales;  // of each head
   const typename E::Raw* x;
-  const typename E::Raw* next;  // to prefetch, or nullptr
+  const typename E::Raw* later;  // heads of a token to come, to prefetch, or nullptr
   int64_t head_stride;
   int64_t heads;
 };
@@ -44,13 +44,13 @@ HWY_INLINE Block reorder(Block v) {
 template <class E, class O, Store kStore>
 HWY_NOINLINE void write_heads(const HeadGroup<E>& group, void* to, int64_t head_stride) {
   auto* y = static_cast<typename O::Raw*>(to);
-  Prefetcher prefetcher(group.next);
+  Prefetcher<kStore, typename E::Raw> later(group.later);
   rotate_heads<E>(
       group.runs, group.rotation, group.heads,
       [&](const Run& run, int64_t i)
           HWY_ATTR { return F32::load(group.weight.values + run.table + i); },
       [&](int64_t head, const Run& run, int64_t i, size_t count) HWY_ATTR {
-        prefetcher.next_block();
+        later.next_block();
         const auto* x = group.x + head * group.head_stride + run.begin + i;
         return mul(load_part<E>(x, count), hn::Set(DF(), group.scales[head]));
       },
@@ -108,16 +108,14 @@ class HeadNormRope {
         y_(make_output<E>(runs_, call.view(kHeadNormRopeY), params_.y,
                           call.data<Raw>(kHeadNormRopeY) == x_)),
         copy_(make_output<E>(runs_, call.view(kHeadNormRopeCopy), params_.copy, false)),
-        memory_bound_(params_.normalise == 0 && std::is_same_v<E, F32> &&
-                      call.view(kHeadNormRopeY).size_bytes() >= kStreamBytes) {
+        from_memory_(call.view(kHeadNormRopeY).size_bytes() >= kStreamBytes),
+        memory_bound_(params_.normalise == 0 && std::is_same_v<E, F32> && from_memory_) {
     expand_head_weight<E>(runs_, call.data<void>(kHeadNormRopeWeight),
                           call.view(kHeadNormRopeWeight).dtype(), params_.weight_mode, weight_);
   }
 
   void run(const NativeCall& call) const {
-    const int64_t token_bytes =
-        params_.heads * params_.head_dim * static_cast<int64_t>(sizeof(Raw));
-    call.parallel_for(params_.tokens, rows_per_task(token_bytes),
+    call.parallel_for(params_.tokens, rows_per_task(token_bytes_),
                       [this](int64_t begin, int64_t end) { run_tokens(begin, end); });
   }
 
@@ -142,12 +140,12 @@ class HeadNormRope {
 
   void run_group(int64_t token, int64_t head, int64_t heads, const Rotation& rotation) const {
     const Raw* x = x_ + token * params_.x.token + head * params_.x.head;
-    // The sums of a norm walk straight through the heads, which the hardware prefetches best.
-    const bool prefetch = params_.normalise == 0 && Prefetcher<Raw>::helps(params_.head_dim);
-    const Raw* next = prefetch ? x + heads * params_.x.head : nullptr;
+    const int64_t later_token = std::min(token + rows_ahead(token_bytes_), params_.tokens - 1);
+    const Raw* later =
+        from_memory_ ? x_ + later_token * params_.x.token + head * params_.x.head : nullptr;
     HWY_ALIGN float scales[kMaxGroup];
     make_scales(x, heads, scales);
-    const HeadGroup<E> group = {runs_, rotation, weight_, scales, x, next, params_.x.head, heads};
+    const HeadGroup<E> group = {runs_, rotation, weight_, scales, x, later, params_.x.head, heads};
     if (copy_.write != nullptr) copy_.put(group, token, head);
     y_.put(group, token, head);  // last, for it may overwrite x
   }
@@ -179,7 +177,8 @@ class HeadNormRope {
   const Angles angles_;
   const Raw* x_;
   const HeadOutput<E> y_, copy_;
-  const bool memory_bound_;
+  const bool from_memory_, memory_bound_;
+  const int64_t token_bytes_ = params_.heads * params_.head_dim * static_cast<int64_t>(sizeof(Raw));
   Table weight_;
 };
 

@@ -23,8 +23,8 @@ namespace norite::cpu::HWY_NAMESPACE {
 template <class E>
 struct HeadGradients {
   const typename E::Raw *x, *dy;
-  typename E::Raw* dx;                      // nullptr when absent
-  const typename E::Raw *next_x, *next_dy;  // to prefetch
+  typename E::Raw* dx;                        // nullptr when absent
+  const typename E::Raw *later_x, *later_dy;  // of a token to come, prefetched meanwhile
   int64_t heads;
   HWY_ALIGN float r[kMaxGroup];
   HWY_ALIGN float shrink[kMaxGroup];
@@ -96,8 +96,10 @@ class HeadNormRopeBackward {
     group.x = at(x_, params_.x, token, head);
     group.dy = at(dy_, params_.dy, token, head);
     group.dx = at(dx_, params_.dx, token, head);
-    group.next_x = group.x + heads * params_.x.head;
-    group.next_dy = group.dy + heads * params_.dy.head;
+    const int64_t later =
+        std::min(token + rows_ahead(params_.heads * head_bytes()), params_.tokens - 1);
+    group.later_x = at(x_, params_.x, later, head);
+    group.later_dy = at(dy_, params_.dy, later, head);
     group.heads = heads;
   }
 
@@ -148,7 +150,7 @@ class HeadNormRopeBackward {
 
   template <Store kStore>
   HWY_NOINLINE void write(const Group& group, Table& dw) const {
-    Prefetcher next_x(group.next_x), next_dy(group.next_dy);
+    Prefetcher<kStore, Raw> later_x(group.later_x), later_dy(group.later_dy);
     // What is read through a reference has to be read again after every store.
     const int64_t heads = group.heads, x_step = params_.x.head, dx_step = params_.dx.head;
     const int64_t g_step = runs_.table_size;
@@ -160,8 +162,8 @@ class HeadNormRopeBackward {
         const float* g_at = group.g + run.table + i;
         Raw* dx_at = group.dx ? group.dx + run.begin + i : nullptr;
         for (int64_t head = 0; head < heads; ++head, x_at += x_step, g_at += g_step) {
-          next_x.next_block();
-          next_dy.next_block();
+          later_x.next_block();
+          later_dy.next_block();
           const Block x = load_part<E>(x_at, count);
           const Block gr = mul(F32::load(g_at), hn::Set(DF(), group.r[head]));
           sums = mul_add(gr, x, sums);

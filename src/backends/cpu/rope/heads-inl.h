@@ -168,20 +168,18 @@ constexpr int64_t heads_per_group(int64_t head_dim) {
   return std::clamp<int64_t>(kElements / head_dim, 1, kMaxGroup);
 }
 
-/// Prefetches memory from one end to the other, a block for each block that is worked on. A walk
-/// that alternates between the halves of a head hides from the hardware, where they are far apart,
-/// that it reads on and on.
-template <class Raw>
+/// Prefetches heads to come from one end to the other, a block for each block that is worked on. A
+/// walk that alternates between the halves of a head hides from the hardware, where they are far
+/// apart, that it reads on and on.
+template <Store kStore, class Raw>
 class Prefetcher {
  public:
   /// nullptr: nothing to prefetch.
   explicit Prefetcher(const Raw* from) : from_(from) {}
 
-  static bool helps(int64_t head_dim) { return head_dim * static_cast<int64_t>(sizeof(Raw)) > 512; }
-
   HWY_INLINE void next_block() {
     if (from_ == nullptr) return;
-    for (size_t i = 0; i < block(); i += 64 / sizeof(Raw)) hwy::Prefetch(from_ + i);
+    prefetch_block_beside<kStore, 3>(from_);  // a fourth request costs more than it brings
     from_ += block();
   }
 

@@ -251,13 +251,13 @@ HWY_INLINE void prefetch_block(const T* from) {
 }
 
 /// The same in a loop that stores by kStore. One that streams reads memory as fast as it writes it,
-/// and processors drop requests while many are under way: it asks four times for every line, at
-/// once or from each block that has a part of it.
-template <Store kStore, class T>
+/// and processors drop requests while many are under way: it asks kTimes for every line, at once or
+/// from each block that has a part of it.
+template <Store kStore, size_t kTimes = 4, class T>
 HWY_INLINE void prefetch_block_beside(const T* from) {
   constexpr size_t kBlocksInLine = std::max<size_t>(1, 64 / (block() * sizeof(T)));
-  constexpr size_t kTimes = kStore == Store::streaming ? 4 / std::min<size_t>(4, kBlocksInLine) : 1;
-  for (size_t i = 0; i < kTimes; ++i) prefetch_block(from);
+  constexpr size_t kTimesEach = std::max<size_t>(1, kTimes / kBlocksInLine);
+  for (size_t i = 0; i < (kStore == Store::streaming ? kTimesEach : 1); ++i) prefetch_block(from);
 }
 
 /// Calls body(i, count) for every block of [0, dim): count is block(), a constant to the compiler,
