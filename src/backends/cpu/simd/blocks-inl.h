@@ -251,8 +251,8 @@ HWY_INLINE void prefetch_block(const T* from) {
 }
 
 /// The same in a loop that stores by kStore. One that streams reads memory as fast as it writes it,
-/// and processors drop requests while many are under way: it asks kTimes for every line, at once or
-/// from each block that has a part of it.
+/// and requests get lost while many are under way: it asks kTimes for every line, at once or from
+/// each block that has a part of it.
 template <Store kStore, size_t kTimes = 4, class T>
 HWY_INLINE void prefetch_block_beside(const T* from) {
   constexpr size_t kBlocksInLine = std::max<size_t>(1, 64 / (block() * sizeof(T)));
