@@ -265,7 +265,7 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            int64_t group_memory, Beside beside) {
   // One tile that comes, one that is summed, two that wait for the sums of their rows.
   constexpr int64_t kStages = 4;
-  static constexpr TileShape kWhole = {256, 4, 3}, kShifted = {128, 4, 5};
+  static constexpr TileShape kWide = {512, 2, 3}, kNarrow = {256, 4, 3}, kShifted = {128, 4, 5};
   LongRowsLayout rows = long_layout(
       params, arguments, {arguments[kRmsNormResidual], params.residual}, kStages, group_memory);
   if (beside == Beside::from_memory) {
@@ -275,9 +275,10 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
   const int64_t alone = rows.shifted ? shifted_packs_alone(rows.width) : kPacksAlone;
   if (params.dim <= alone * rows.width) return std::nullopt;
   if (rows.shifted && row_dims(params.rows) > 1) return std::nullopt;
+  const TileShape& whole = rows.width == 4 ? kWide : kNarrow;
   auto plan =
       plan_long({.kernel = "rms_norm_long", .macros = macros_of(params, arguments), .grid = {}},
-                rows, {rows.shifted ? &kShifted : &kWhole, 1});
+                rows, {rows.shifted ? &kShifted : &whole, 1});
   if (plan) plan->counters = plan->tiles * plan->together;
   return plan;
 }
