@@ -53,6 +53,20 @@ TEST_F(CudaRepeatedListsTest, other_lists_are_not) {
   EXPECT_EQ(stand_in().launches.size(), 9u);
 }
 
+TEST_F(CudaRepeatedListsTest, kernels_that_keep_the_gpu_busy_are_launched_at_once) {
+  const Device device = must(open());
+  const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
+  const Buffer x = must(device.empty(DType::f32, {3 << 20})),
+               y = must(device.empty(DType::f32, {3 << 20}));
+  for (int i = 0; i < 3; ++i) {
+    Encoder encoder = device.encoder();
+    const Argument arguments[] = {y, x};
+    must(encoder.dispatch(pipeline, arguments, {.threads = {4, 1, 1}}));
+    must(encoder.submit_and_wait());
+  }
+  EXPECT_EQ(stand_in().graph_launches, 0);
+}
+
 TEST_F(CudaRepeatedListsTest, callers_streams_and_timed_dispatches_stay_as_they_are) {
   const Device device = must(open(0, {.cuda_stream = nullptr}));
   const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));

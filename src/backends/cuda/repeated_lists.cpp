@@ -13,6 +13,15 @@ namespace {
 constexpr size_t kMostEntries = 32;
 constexpr size_t kMostCommands = 4096;
 
+/// Whether the GPU is through with a kernel before the host has launched the next. Where kernels
+/// move more than a GPU does meanwhile, it need not wait until the whole list is captured.
+bool is_ahead_of_host(const core::CommandList& list) {
+  constexpr int64_t kMostBytes = int64_t{8} << 20;  // of a command, on average
+  int64_t bytes = 0;
+  for (const core::Command& command : list.commands) bytes += command.bytes;
+  return bytes <= kMostBytes * static_cast<int64_t>(list.commands.size());
+}
+
 /// Constants that a kernel takes by pointer are copied on the stream, each time to another place.
 bool copies_constants(const KernelForm& form, const core::Command& command) {
   return std::ranges::any_of(form.buffers, [&](const msl::NvrtcParameter& buffer) {
@@ -81,7 +90,10 @@ Result<void> RepeatedLists::become(Entry& entry, const core::CommandList& list,
 }
 
 CUgraphExec RepeatedLists::instance_of(const core::CommandList& list, ConstantRing& constants) {
-  if (list.commands.empty() || list.commands.size() > kMostCommands || list.timing) return nullptr;
+  if (list.commands.empty() || list.commands.size() > kMostCommands || list.timing ||
+      !is_ahead_of_host(list)) {
+    return nullptr;
+  }
   auto shape = shape_of(list);
   if (!shape) return nullptr;
   Entry& entry = entry_of(*std::move(shape));

@@ -17,7 +17,7 @@ namespace norite::cuda {
 /// kernel, capturing a launch, updating the instance with it and launching that takes 0.5 to 0.9 us
 /// a kernel (2.1 us where it is the only one), and the GPU goes from one to the next in 0.5 us.
 /// Where kernels or grids are others, making or updating an instance takes as long as launching
-/// them. One thread at a time.
+/// them; where kernels are long, the GPU would wait for the capture. One thread at a time.
 class RepeatedLists {
  public:
   /// The stream that the instances are launched on.
