@@ -9,16 +9,12 @@ namespace {
 using test::expect_error;
 using test::must;
 
-constexpr const char* kCopy =
-    "kernel void copy_floats(device float* y [[buffer(0)]], device const float* x [[buffer(1)]],\n"
-    "                        uint i [[thread_position_in_grid]]) { y[i] = x[i]; }\n";
-
 class CudaGraphTest : public test::CudaTest {
  protected:
   CudaGraphTest() { stand_in().buffer_bytes = {4, 4}; }
 
   Graph capture(const Device& device, int copies) {
-    const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
+    const Pipeline pipeline = must(kernel(device, "copy_floats", test::kCopyFloats));
     x = must(device.empty(DType::f32, {4}));
     y = must(device.empty(DType::f32, {4}));
     return must(Graph::capture(device, [&](Encoder& e) -> Result<void> {

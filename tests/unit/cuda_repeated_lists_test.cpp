@@ -10,10 +10,6 @@ namespace {
 using test::expect_error;
 using test::must;
 
-constexpr const char* kCopy =
-    "kernel void copy_floats(device float* y [[buffer(0)]], device const float* x [[buffer(1)]],\n"
-    "                        uint i [[thread_position_in_grid]]) { y[i] = x[i]; }\n";
-
 class CudaRepeatedListsTest : public test::CudaTest {
  protected:
   CudaRepeatedListsTest() { stand_in().buffer_bytes = {4, 4}; }
@@ -34,7 +30,7 @@ class CudaRepeatedListsTest : public test::CudaTest {
 
 TEST_F(CudaRepeatedListsTest, the_second_time_they_are_launched_as_graphs) {
   const Device device = must(open());
-  const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
+  const Pipeline pipeline = must(kernel(device, "copy_floats", test::kCopyFloats));
   must(run(device, pipeline, 3));
   EXPECT_EQ(stand_in().graph_launches, 0);
   for (int i = 0; i < 4; ++i) must(run(device, pipeline, 3));
@@ -46,7 +42,7 @@ TEST_F(CudaRepeatedListsTest, the_second_time_they_are_launched_as_graphs) {
 
 TEST_F(CudaRepeatedListsTest, other_lists_are_not) {
   const Device device = must(open());
-  const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
+  const Pipeline pipeline = must(kernel(device, "copy_floats", test::kCopyFloats));
   for (const int copies : {1, 2, 3}) must(run(device, pipeline, copies));
   must(run(device, pipeline, 3, 8));
   EXPECT_EQ(stand_in().graph_launches, 0);
@@ -55,7 +51,7 @@ TEST_F(CudaRepeatedListsTest, other_lists_are_not) {
 
 TEST_F(CudaRepeatedListsTest, kernels_that_keep_the_gpu_busy_are_launched_at_once) {
   const Device device = must(open());
-  const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
+  const Pipeline pipeline = must(kernel(device, "copy_floats", test::kCopyFloats));
   const Buffer x = must(device.empty(DType::f32, {3 << 20})),
                y = must(device.empty(DType::f32, {3 << 20}));
   for (int i = 0; i < 3; ++i) {
@@ -69,12 +65,12 @@ TEST_F(CudaRepeatedListsTest, kernels_that_keep_the_gpu_busy_are_launched_at_onc
 
 TEST_F(CudaRepeatedListsTest, callers_streams_and_timed_dispatches_stay_as_they_are) {
   const Device device = must(open(0, {.cuda_stream = nullptr}));
-  const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
+  const Pipeline pipeline = must(kernel(device, "copy_floats", test::kCopyFloats));
   for (int i = 0; i < 3; ++i) must(run(device, pipeline, 2));
   EXPECT_EQ(stand_in().graph_launches, 0);
 
   const Device timed = must(open());
-  const Pipeline copy = must(kernel(timed, "copy_floats", kCopy));
+  const Pipeline copy = must(kernel(timed, "copy_floats", test::kCopyFloats));
   for (int i = 0; i < 3; ++i) {
     Encoder encoder = timed.encoder({.timing = true});
     const Buffer x = must(timed.empty(DType::f32, {4})), y = must(timed.empty(DType::f32, {4}));
@@ -90,7 +86,7 @@ TEST_F(CudaRepeatedListsTest, launches_that_are_waited_for_stay_single) {
   setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
   const Device device = must(open());
   unsetenv("CUDA_LAUNCH_BLOCKING");
-  const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
+  const Pipeline pipeline = must(kernel(device, "copy_floats", test::kCopyFloats));
   for (int i = 0; i < 3; ++i) must(run(device, pipeline, 2));
   EXPECT_EQ(stand_in().graph_launches, 0);
 }
@@ -117,7 +113,7 @@ TEST_F(CudaRepeatedListsTest, what_the_driver_refuses_is_launched_one_by_one) {
   for (const char* failing : {"cuStreamBeginCapture_v2", "cuStreamEndCapture",
                               "cuGraphInstantiateWithFlags", "cuGraphLaunch"}) {
     const Device device = must(open());
-    const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
+    const Pipeline pipeline = must(kernel(device, "copy_floats", test::kCopyFloats));
     stand_in().failing = failing;
     stand_in().error = cuda::CUDA_ERROR_INVALID_VALUE;
     for (int i = 0; i < 2; ++i) must(run(device, pipeline, 2));
@@ -137,7 +133,7 @@ TEST_F(CudaRepeatedListsTest, what_the_driver_refuses_is_launched_one_by_one) {
 
 TEST_F(CudaRepeatedListsTest, what_cannot_be_updated_is_made_anew) {
   const Device device = must(open());
-  const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
+  const Pipeline pipeline = must(kernel(device, "copy_floats", test::kCopyFloats));
   stand_in().updates_graphs = false;
   for (int i = 0; i < 3; ++i) must(run(device, pipeline, 2));
   EXPECT_EQ(stand_in().instantiated, 2);
@@ -146,7 +142,7 @@ TEST_F(CudaRepeatedListsTest, what_cannot_be_updated_is_made_anew) {
 
 TEST_F(CudaRepeatedListsTest, failures_are_told_with_the_names_of_the_work) {
   const Device device = must(open());
-  const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
+  const Pipeline pipeline = must(kernel(device, "copy_floats", test::kCopyFloats));
   must(run(device, pipeline, 1));
   stand_in().fault_after_launch = cuda::CUDA_ERROR_ILLEGAL_ADDRESS;
   expect_error(run(device, pipeline, 1), Code::execution_failed,
@@ -156,7 +152,7 @@ TEST_F(CudaRepeatedListsTest, failures_are_told_with_the_names_of_the_work) {
 TEST_F(CudaRepeatedListsTest, few_are_kept) {
   {
     const Device device = must(open());
-    const Pipeline pipeline = must(kernel(device, "copy_floats", kCopy));
+    const Pipeline pipeline = must(kernel(device, "copy_floats", test::kCopyFloats));
     for (int64_t threads = 1; threads <= 100; ++threads) {
       for (int i = 0; i < 2; ++i) must(run(device, pipeline, 1, threads));
     }

@@ -16,6 +16,11 @@
 
 namespace norite::test {
 
+/// Two buffers: what is copied to, and from.
+inline constexpr const char* kCopyFloats =
+    "kernel void copy_floats(device float* y [[buffer(0)]], device const float* x [[buffer(1)]],\n"
+    "                        uint i [[thread_position_in_grid]]) { y[i] = x[i]; }\n";
+
 /// Loads the stand-in and puts it back to what it is at first.
 class CudaTest : public ::testing::Test {
  protected:
