@@ -31,9 +31,8 @@ Parameters of_rms_norm_backward() {
           constants()};
 }
 
-/// For groups that share rows.
-// Memory that groups share while they run is nobody's data: such kernels are kept apart by what
-// launches them, and nothing else looks at it.
+/// For groups that share rows. What they tell each other meanwhile is nobody's data: such kernels
+/// are kept apart by what launches them, and nothing else looks at it.
 Parameters with_sums(Parameters parameters) {
   parameters.push_back({"sums", Access::none, false});
   return parameters;

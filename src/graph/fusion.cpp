@@ -69,13 +69,13 @@ class Fuser {
     return name == kernel || (kernel == "rms_norm" && ops::is_rms_norm_kernel(name));
   }
 
-  /// Rows that several groups share are so in the fused kernel as in the norm alone: their sums
-  /// have another order.
+  /// Whether groups share rows in the fused kernel where they do in the norm alone, and only there:
+  /// else the order of sums would change.
   static bool sums_alike(const core::Command& fused, const Pair& pair) {
-    const auto is_long = [](const core::Command& command) {
-      return command.pipeline.name() == "rms_norm_long";
+    const auto shares = [](const core::Command& command) {
+      return ops::shares_rows(command.pipeline.name());
     };
-    return is_long(fused) == (is_long(pair.producer) || is_long(pair.consumer));
+    return shares(fused) == (shares(pair.producer) || shares(pair.consumer));
   }
 
   bool try_rule(const FusionRule& rule, size_t producer, size_t consumer) {

@@ -17,8 +17,10 @@ NormWeightMode kernel_weight_mode(const View& weight, WeightMode mode) noexcept 
 }
 
 bool is_rms_norm_kernel(std::string_view name) noexcept {
-  return name == "rms_norm" || name == "rms_norm_staged" || name == "rms_norm_long";
+  return name == "rms_norm" || name == "rms_norm_staged" || shares_rows(name);
 }
+
+bool shares_rows(std::string_view name) noexcept { return name == "rms_norm_long"; }
 
 Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation,
                                     const RmsNormFamily& op) {

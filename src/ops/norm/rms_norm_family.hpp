@@ -27,6 +27,8 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
 
 /// Whether it is one of the kernels that this records, which take the same arguments.
 bool is_rms_norm_kernel(std::string_view name) noexcept;
+/// Whether it is the one of them whose groups share rows, and sum them in an order of their own.
+bool shares_rows(std::string_view name) noexcept;
 
 /// The kernels' weight mode: none without a weight.
 NormWeightMode kernel_weight_mode(const View& weight, WeightMode mode) noexcept;
