@@ -18,9 +18,16 @@ class DeviceState;
 class Recording;
 }  // namespace core
 
+/// What is measured, to be read with Encoder::timings() after the wait: by the device's clock where
+/// it has one.
+enum class Timing : uint8_t {
+  none,
+  each,   ///< every dispatch, which keeps GPUs from getting one ready while another ends
+  whole,  ///< from the first one's start to the last one's end, which changes nothing in between
+};
+
 struct EncoderOptions {
-  /// Measure each dispatch; read the result with timings() after the wait.
-  bool timing = false;
+  Timing timing = Timing::none;
 };
 
 struct EncoderCounters {
@@ -70,7 +77,8 @@ class NORITE_API Encoder {
   [[nodiscard]] Result<void> submit_and_wait();
 
   [[nodiscard]] EncoderCounters counters() const noexcept;
-  /// One entry a dispatch, in recorded order; empty without EncoderOptions::timing or before wait.
+  /// Timing::each: an entry a dispatch, in recorded order. Timing::whole: one entry, unless nothing
+  /// was recorded. Empty before the wait.
   [[nodiscard]] std::vector<DispatchTiming> timings() const;
   [[nodiscard]] const Device& device() const noexcept;
 

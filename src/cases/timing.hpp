@@ -13,8 +13,7 @@ namespace norite::cases {
 
 /// Submits, waits, and gives the seconds from the first dispatch's start to the last one's end: by
 /// the device's clock where it has one, so that launching and waiting do not count, else by the
-/// host's. On such a device `ahead` dispatches may come first that do not count: while it is busy
-/// with them, what does count is launched.
-[[nodiscard]] Result<double> timed_run(Encoder& encoder, size_t ahead = 0);
+/// host's.
+[[nodiscard]] Result<double> timed_run(Encoder& encoder);
 
 }  // namespace norite::cases

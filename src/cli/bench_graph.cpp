@@ -18,7 +18,7 @@ namespace {
 Result<double> kernel_time_us(const Device& device, const Graph::Record& record, size_t repeats) {
   std::vector<double> sums;
   for (size_t i = 0; i < repeats; ++i) {
-    Encoder encoder = device.encoder({.timing = true});
+    Encoder encoder = device.encoder({.timing = Timing::each});
     NORITE_TRY(record(encoder));
     NORITE_TRY(encoder.submit_and_wait());
     double sum = 0;

@@ -42,7 +42,7 @@ Result<double> KernelRunner::run() {
     arguments.resize(static_cast<size_t>(index));  // what lies between stays unbound
     arguments.emplace_back(argument.buffer);
   }
-  Encoder encoder = device_.encoder({.timing = true});
+  Encoder encoder = device_.encoder({.timing = Timing::whole});
   NORITE_TRY(encoder.dispatch(pipeline_, arguments, launch_.grid));
   NORITE_TRY(encoder.submit_and_wait());
   const auto timings = encoder.timings();

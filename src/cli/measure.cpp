@@ -28,10 +28,13 @@ double seconds_since(Clock::time_point start) {
 // memory, a copy empties it each time, and keeps the GPU busy until the case is launched.
 Result<double> Meter::time_once(const cases::Problem& problem, bool from_memory) const {
   Encoder encoder = cases::timed_encoder(device_);
-  const bool copies_first = from_memory && !cases::runs_on_host(device_);
-  if (copies_first) NORITE_TRY(probe_.encode(cases::Roof::copy, encoder));
   NORITE_TRY(problem.encode(encoder));
-  return cases::timed_run(encoder, copies_first ? 1 : 0);
+  if (from_memory && !cases::runs_on_host(device_)) {
+    Encoder copy = device_.encoder();
+    NORITE_TRY(probe_.encode(cases::Roof::copy, copy));
+    NORITE_TRY(copy.submit());
+  }
+  return cases::timed_run(encoder);
 }
 
 Result<double> Meter::sample_roof(cases::Roof roof) {

@@ -8,6 +8,8 @@
 
 namespace norite::core {
 
+DispatchTiming whole_timing(double duration_us) { return {"all dispatches", 0, duration_us}; }
+
 std::string describe_work(std::span<const Command> commands) {
   constexpr size_t kMostNames = 8;
   std::vector<std::string_view> labels;

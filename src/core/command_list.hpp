@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "norite/kernel_registry.hpp"
+#include "norite/encoder.hpp"
 
 namespace norite::core {
 
@@ -23,11 +23,14 @@ struct Command {
 
 struct CommandList {
   std::vector<Command> commands;
-  bool timing = false;
+  Timing timing = Timing::none;
   /// The bytes that commands touch, and fences, are all that orders them: their places in the list
   /// are one order of many.
   bool reordered = false;
 };
+
+/// The entry of Timing::whole.
+[[nodiscard]] DispatchTiming whole_timing(double duration_us);
 
 /// "rms_norm", or "one of rms_norm, sum_partials": a GPU does not always tell which one failed.
 [[nodiscard]] std::string describe_work(std::span<const Command> commands);

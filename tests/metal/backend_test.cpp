@@ -96,7 +96,7 @@ TEST_F(BackendTest, timing_gives_each_dispatch_its_command_buffer) {
   const Device device = must(Device::open("metal"));
   const Pipeline pipeline = must(kernel(device, "scale", kScale));
   const Buffer x = must(device.empty(DType::f32, {4}));
-  Encoder encoder = device.encoder({.timing = true});
+  Encoder encoder = device.encoder({.timing = Timing::each});
   must(scale(encoder, pipeline, x, x, 1, "one"));
   must(scale(encoder, pipeline, x, x, 1, "two"));
   must(encoder.submit_and_wait());
@@ -107,6 +107,18 @@ TEST_F(BackendTest, timing_gives_each_dispatch_its_command_buffer) {
   EXPECT_EQ(timings[0].start_us, 0);
   EXPECT_GT(timings[0].duration_us, 0);
   EXPECT_GE(timings[1].start_us, timings[0].duration_us);
+}
+
+TEST_F(BackendTest, timing_the_whole_leaves_command_buffers_as_they_are) {
+  const Device device = must(Device::open("metal"));
+  const Pipeline pipeline = must(kernel(device, "scale", kScale));
+  const Buffer x = must(device.empty(DType::f32, {4}));
+  Encoder encoder = device.encoder({.timing = Timing::whole});
+  for (int i = 0; i < 100; ++i) must(scale(encoder, pipeline, x, x, 1));
+  must(encoder.submit_and_wait());
+  EXPECT_EQ(stand_in().command_buffers, 2);
+  ASSERT_EQ(encoder.timings().size(), 1U);
+  EXPECT_GT(encoder.timings()[0].duration_us, 0);
 }
 
 TEST_F(BackendTest, long_lists_take_several_command_buffers) {

@@ -24,7 +24,7 @@ TEST_F(QueueThreadsTest, share_a_device) {
     Buffer y = must(device.empty(DType::i32, {1}));
     Event last;
     for (int i = 0; i < kSubmits; ++i) {
-      Encoder encoder = device.encoder({.timing = thread % 3 == 0});
+      Encoder encoder = device.encoder({.timing = static_cast<Timing>(thread % 3)});
       const Argument arguments[] = {y};
       must(encoder.dispatch(pipeline, arguments));
       if (thread % 2 == 0) {

@@ -116,7 +116,7 @@ TEST_F(CudaBackendTest, arguments_travel_as_the_kernel_takes_them) {
     EXPECT_EQ(shape.ragged, 1U);
     EXPECT_EQ(shape.folded, 0U);
   };
-  Encoder encoder = device.encoder({.timing = true});
+  Encoder encoder = device.encoder({.timing = Timing::each});
   const Buffer x = must(device.empty(DType::f32, {10}));
   const Buffer y = must(device.empty(DType::f32, {10}));
   const Argument arguments[] = {y, {}, x, Argument::bytes(Params{2, 10}), Argument::bytes(1.5F)};

@@ -190,7 +190,7 @@ TEST_F(CudaGpuTest, dispatches_are_timed) {
     kernel void fill(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] = i; }
   )");
   const Buffer y = must(device().empty(DType::u32, {1 << 26}));
-  Encoder encoder = device().encoder({.timing = true});
+  Encoder encoder = device().encoder({.timing = Timing::each});
   const Argument arguments[] = {y};
   for (int i = 0; i < 2; ++i) {
     must(encoder.dispatch(pipeline, arguments, Grid::of_threads({1 << 26, 1, 1}, {256, 1, 1})));
@@ -203,6 +203,13 @@ TEST_F(CudaGpuTest, dispatches_are_timed) {
     EXPECT_LT(timing.duration_us, 1e5);
   }
   EXPECT_GE(timings[1].start_us, timings[0].duration_us);
+
+  Encoder whole = device().encoder({.timing = Timing::whole});
+  must(whole.dispatch(pipeline, arguments, Grid::of_threads({1 << 26, 1, 1}, {256, 1, 1})));
+  must(whole.submit_and_wait());
+  ASSERT_EQ(whole.timings().size(), 1U);
+  EXPECT_GT(whole.timings()[0].duration_us, 10);
+  EXPECT_LT(whole.timings()[0].duration_us, 1e5);
 }
 
 TEST_F(CudaGpuTest, a_refused_kernel_names_the_user_s_line) {

@@ -71,13 +71,15 @@ TEST_F(CudaRepeatedListsTest, callers_streams_and_timed_dispatches_stay_as_they_
 
   const Device timed = must(open());
   const Pipeline copy = must(kernel(timed, "copy_floats", test::kCopyFloats));
-  for (int i = 0; i < 3; ++i) {
-    Encoder encoder = timed.encoder({.timing = true});
-    const Buffer x = must(timed.empty(DType::f32, {4})), y = must(timed.empty(DType::f32, {4}));
-    const Argument arguments[] = {y, x};
-    must(encoder.dispatch(copy, arguments, {.threads = {4, 1, 1}}));
-    must(encoder.submit_and_wait());
-    EXPECT_EQ(encoder.timings().size(), 1u);
+  for (const Timing timing : {Timing::each, Timing::whole}) {
+    for (int i = 0; i < 3; ++i) {
+      Encoder encoder = timed.encoder({.timing = timing});
+      const Buffer x = must(timed.empty(DType::f32, {4})), y = must(timed.empty(DType::f32, {4}));
+      const Argument arguments[] = {y, x};
+      for (int k = 0; k < 2; ++k) must(encoder.dispatch(copy, arguments, {.threads = {4, 1, 1}}));
+      must(encoder.submit_and_wait());
+      EXPECT_EQ(encoder.timings().size(), timing == Timing::each ? 2u : 1u);
+    }
   }
   EXPECT_EQ(stand_in().graph_launches, 0);
 }

@@ -32,7 +32,7 @@ class EncoderTest : public ::testing::Test {
                                         {"y", Access::write},
                                         {"params", Access::bytes},
                                         {"extra", Access::read_write, true}});
-  Encoder encoder_ = device_.encoder({.timing = true});
+  Encoder encoder_ = device_.encoder({.timing = Timing::each});
   View a_ = tensor(), b_ = tensor(), c_ = tensor();
 };
 
@@ -88,6 +88,20 @@ TEST_F(EncoderTest, timings_name_the_dispatches_in_recorded_order) {
   EXPECT_EQ(timings[0].name, "first");
   EXPECT_EQ(timings[1].name, "f") << "without a label, the kernel's name";
   EXPECT_EQ(timings[2].name, "third");
+}
+
+TEST_F(EncoderTest, a_list_timed_as_a_whole_has_one_entry) {
+  Encoder whole = device_.encoder({.timing = Timing::whole});
+  for (const View& to : {b_, c_}) {
+    must(whole.dispatch(kernel_, std::array<Argument, 3>{a_, to, Argument::bytes(7)}));
+  }
+  EXPECT_TRUE(whole.timings().empty()) << "nothing has run yet";
+  must(whole.submit_and_wait());
+  EXPECT_EQ(whole.timings().size(), 1U);
+
+  Encoder empty = device_.encoder({.timing = Timing::whole});
+  must(empty.submit_and_wait());
+  EXPECT_TRUE(empty.timings().empty());
 }
 
 TEST_F(EncoderTest, there_are_no_timings_unless_asked_for) {

@@ -190,7 +190,7 @@ TEST_P(NativeKernelTest, timings_follow_the_order_of_dependent_dispatches) {
   const Pipeline kernel = test::native(device_, "increment", kReadWrite, increment());
   const Buffer a = must(device_.empty(DType::i32, {1}));
   const Buffer b = must(device_.empty(DType::i32, {1}));
-  Encoder encoder = device_.encoder({.timing = true});
+  Encoder encoder = device_.encoder({.timing = Timing::each});
   must(encoder.dispatch(kernel, std::array<Argument, 2>{a, b}, {}, "one"));
   must(encoder.dispatch(kernel, std::array<Argument, 2>{b, a}, {}, "two"));
   must(encoder.submit_and_wait());
@@ -200,6 +200,18 @@ TEST_P(NativeKernelTest, timings_follow_the_order_of_dependent_dispatches) {
   EXPECT_EQ(timings[1].name, "two");
   EXPECT_GE(timings[0].start_us, 0);
   EXPECT_GE(timings[1].start_us, timings[0].start_us + timings[0].duration_us);
+}
+
+TEST_P(NativeKernelTest, a_list_is_timed_as_a_whole) {
+  const Pipeline kernel = test::native(device_, "increment", kReadWrite, increment());
+  const Buffer a = must(device_.empty(DType::i32, {1}));
+  const Buffer b = must(device_.empty(DType::i32, {1}));
+  Encoder encoder = device_.encoder({.timing = Timing::whole});
+  must(encoder.dispatch(kernel, std::array<Argument, 2>{a, b}));
+  must(encoder.dispatch(kernel, std::array<Argument, 2>{b, a}));
+  must(encoder.submit_and_wait());
+  ASSERT_EQ(encoder.timings().size(), 1U);
+  EXPECT_GT(encoder.timings()[0].duration_us, 0);
 }
 
 TEST_P(NativeKernelTest, an_encoder_that_is_dropped_runs_nothing) {
@@ -240,7 +252,7 @@ class FailingKernelTest : public NativeKernelTest {
     };
     std::array<Buffer, 4> b;
     for (Buffer& buffer : b) buffer = must(device_.empty(DType::i32, {1}));
-    Encoder encoder = device_.encoder({.timing = true});
+    Encoder encoder = device_.encoder({.timing = Timing::each});
     must(encoder.dispatch(get("increment"), std::array<Argument, 2>{b[0], b[1]}, {}, "before"));
     must(encoder.dispatch(get("broken"), std::array<Argument, 2>{b[1], b[2]}, {}, "the culprit"));
     must(encoder.dispatch(get("increment"), std::array<Argument, 2>{b[2], b[3]}, {}, "after"));

@@ -155,15 +155,19 @@ Result<void> run_all(const core::CommandList& list, Executor& executor,
                      std::vector<DispatchTiming>& timings) {
   const std::span<const core::Command> commands(list.commands);
   const auto start = Clock::now();
-  if (list.timing) {
+  if (list.timing == Timing::each) {
     for (const core::Command& command : commands) timings.push_back({command.label, 0, 0});
   }
   for (size_t begin = 0, end = 0; begin < commands.size(); begin = end) {
     end = begin + 1;
     while (end < commands.size() && !commands[end].barrier_before) ++end;
-    const auto group_timings =
-        list.timing ? std::span(timings).subspan(begin, end - begin) : std::span<DispatchTiming>();
+    const auto group_timings = list.timing == Timing::each
+                                   ? std::span(timings).subspan(begin, end - begin)
+                                   : std::span<DispatchTiming>();
     NORITE_TRY(run_group(commands.subspan(begin, end - begin), executor, start, group_timings));
+  }
+  if (list.timing == Timing::whole && !commands.empty()) {
+    timings.push_back(core::whole_timing(microseconds(Clock::now() - start)));
   }
   return {};
 }

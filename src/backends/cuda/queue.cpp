@@ -14,7 +14,7 @@ struct Queue::Submission {
   core::CommandList list;
   size_t launched = 0;              // commands that are on the stream
   Result<void> result = {};         // of putting them there
-  std::vector<CUevent> marks = {};  // with timing: before the first command and after each
+  std::vector<CUevent> marks = {};  // with timing: before the first command, and after each or all
   CUevent end = nullptr;
 };
 
@@ -53,23 +53,22 @@ Queue::Queue(const std::shared_ptr<Stream>& stream)
   if (stream->own() && !core::env::cuda_launch_blocking()) repeated_.emplace(stream);
 }
 
+Result<void> Queue::mark(Submission& submission) {
+  NORITE_TRY_ASSIGN(CUevent event, ends_->spinning.record());
+  submission.marks.push_back(event);
+  return {};
+}
+
 Result<void> Queue::launch_one_by_one(Submission& submission) {
-  const core::CommandList& list = submission.list;
-  const auto mark = [&]() -> Result<void> {
-    if (!list.timing) return {};
-    NORITE_TRY_ASSIGN(CUevent event, ends_->spinning.record());
-    submission.marks.push_back(event);
-    return {};
-  };
-  NORITE_TRY(mark());
-  for (const core::Command& command : list.commands) {
+  const bool marks_each = submission.list.timing == Timing::each;
+  for (const core::Command& command : submission.list.commands) {
     if (auto launched = launch(*ends_->stream, constants_, command); !launched) {
       return fail(launched.error().code,
                   fmt::format("{}: {}", command.label, launched.error().message),
                   std::move(launched.error().log));
     }
     ++submission.launched;
-    NORITE_TRY(mark());
+    if (marks_each) NORITE_TRY(mark(submission));
   }
   return {};
 }
@@ -85,9 +84,16 @@ bool Queue::launch_whole(Submission& submission) {
   return launched.has_value();
 }
 
+Result<void> Queue::launch_all(Submission& submission) {
+  const Timing timing = submission.list.timing;
+  if (timing != Timing::none) NORITE_TRY(mark(submission));
+  if (!launch_whole(submission)) NORITE_TRY(launch_one_by_one(submission));
+  return timing == Timing::whole ? mark(submission) : Result<void>();
+}
+
 void Queue::put_on_stream(Submission& submission, Events& end_events) {
   const std::scoped_lock lock(mutex_);
-  submission.result = launch_whole(submission) ? Result<void>() : launch_one_by_one(submission);
+  submission.result = launch_all(submission);
   // After a failure too: buffers must stay until what was launched has ended.
   if (auto end = end_events.record()) {
     submission.end = *end;
@@ -127,9 +133,15 @@ Result<void> Queue::Ends::result_of(const Submission& submission, CUresult waite
 }
 
 std::vector<DispatchTiming> Queue::Ends::timings_of(const Submission& submission) const {
+  const auto& marks = submission.marks;
   std::vector<DispatchTiming> timings;
-  for (size_t i = 0; i + 1 < submission.marks.size(); ++i) {
-    const auto& marks = submission.marks;
+  if (submission.list.timing == Timing::none || submission.launched == 0) return timings;
+  if (submission.list.timing == Timing::whole) {
+    timings.push_back(
+        core::whole_timing(microseconds_between(stream->driver(), marks.front(), marks.back())));
+    return timings;
+  }
+  for (size_t i = 0; i + 1 < marks.size(); ++i) {
     timings.push_back({submission.list.commands[i].label,
                        microseconds_between(stream->driver(), marks[0], marks[i]),
                        microseconds_between(stream->driver(), marks[i], marks[i + 1])});

@@ -35,7 +35,10 @@ class Queue {
   struct Ends;
   struct Submission;
   void put_on_stream(Submission& submission, Events& end_events);
+  /// Launches all commands, and records the events that timing asks for.
+  [[nodiscard]] Result<void> launch_all(Submission& submission);
   [[nodiscard]] Result<void> launch_one_by_one(Submission& submission);
+  [[nodiscard]] Result<void> mark(Submission& submission);
   /// False where the list is no graph or the driver refuses it: one by one its commands may fit,
   /// and tell what is wrong.
   [[nodiscard]] bool launch_whole(Submission& submission);

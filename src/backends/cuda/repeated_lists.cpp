@@ -90,8 +90,8 @@ Result<void> RepeatedLists::become(Entry& entry, const core::CommandList& list,
 }
 
 CUgraphExec RepeatedLists::instance_of(const core::CommandList& list, ConstantRing& constants) {
-  if (list.commands.empty() || list.commands.size() > kMostCommands || list.timing ||
-      !is_ahead_of_host(list)) {
+  if (list.commands.empty() || list.commands.size() > kMostCommands ||
+      list.timing != Timing::none || !is_ahead_of_host(list)) {
     return nullptr;
   }
   auto shape = shape_of(list);

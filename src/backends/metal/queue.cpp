@@ -66,7 +66,8 @@ Result<Object> Queue::new_command_buffer() const {
   return fail(Code::execution_failed, "metal: the command queue gave no command buffer");
 }
 
-// With timing every dispatch is a command buffer of its own: only those have times on all GPUs.
+// With Timing::each every dispatch is a command buffer of its own: only those have times on all
+// GPUs.
 Result<void> Queue::commit_parts(Submission& submission) {
   const std::span<const core::Command> commands = submission.list.commands;
   for (const core::Command& command : commands) {
@@ -74,7 +75,7 @@ Result<void> Queue::commit_parts(Submission& submission) {
     submission.large_constants.push_back(std::move(large_constants));
   }
   residency_->settle();
-  const size_t most = submission.list.timing ? 1 : kMostDispatches;
+  const size_t most = submission.list.timing == Timing::each ? 1 : kMostDispatches;
   for (size_t first = 0; first < commands.size(); first += most) {
     const AutoreleasePool pool;
     const size_t count = std::min(most, commands.size() - first);
@@ -124,16 +125,23 @@ Queue::Ends::Outcome Queue::Ends::wait(const Submission& submission) {
     under_way.remove_if([&](const Object& one) { return Id(one) == Id(part.command_buffer); });
   }
   if (outcome.result) outcome.result = submission.result;
-  if (outcome.result && submission.list.timing) outcome.timings = timings_of(submission);
+  if (outcome.result && submission.list.timing != Timing::none)
+    outcome.timings = timings_of(submission);
   return outcome;
 }
 
 std::vector<DispatchTiming> Queue::Ends::timings_of(const Submission& submission) {
+  constexpr double kMicroseconds = 1e6;  // of a second
   std::vector<DispatchTiming> timings;
+  if (submission.parts.empty()) return timings;
+  const double first = msg::gpu_start_time(submission.parts.front().command_buffer);
+  if (submission.list.timing == Timing::whole) {
+    const double last = msg::gpu_end_time(submission.parts.back().command_buffer);
+    timings.push_back(core::whole_timing((last - first) * kMicroseconds));
+    return timings;
+  }
   for (const Submission::Part& part : submission.parts) {
-    constexpr double kMicroseconds = 1e6;  // of a second
     const double start = msg::gpu_start_time(part.command_buffer);
-    const double first = msg::gpu_start_time(submission.parts.front().command_buffer);
     const double end = msg::gpu_end_time(part.command_buffer);
     timings.push_back({submission.list.commands[part.first].label, (start - first) * kMicroseconds,
                        (end - start) * kMicroseconds});

@@ -87,7 +87,9 @@ class NullBackend final : public core::Backend {
   Result<void> submit(core::CommandList list,
                       std::shared_ptr<core::Completion> completion) override {
     std::vector<DispatchTiming> timings;
-    if (list.timing) {
+    if (list.timing == Timing::whole && !list.commands.empty()) {
+      timings.push_back(core::whole_timing(0));
+    } else if (list.timing == Timing::each) {
       for (const core::Command& command : list.commands) timings.push_back({command.label, 0, 0});
     }
     completion->complete({}, std::move(timings));
