@@ -6,7 +6,7 @@
 //   dw_partial[group] = sum of g * x * r over the group's heads, in a fixed order
 //
 // Laid out as the forward pass: a head stays in the registers of its lanes, 3 * head_dim elements
-// of traffic a head. With dw, a group goes through many tokens and writes one partial; others cover
+// of traffic a head. With dw, a group goes through many heads and writes one partial; others cover
 // for it while it waits for what it has requested.
 
 #include "common/lane_sum.h"
@@ -87,62 +87,59 @@ void fused_head_norm_rope_backward(
   AngleWriter angles;
   angles.prepare(params.angles, inputs, index, uint(params.half_rope_dim));
 
-  const long blocks = (params.tokens - 1) / TOKENS_AT_ONCE + 1;
-  const long share = ((blocks - 1) / groups + 1) * TOKENS_AT_ONCE;
-  const long begin = min(group * share, params.tokens), end = min(begin + share, params.tokens);
   const uint heads = uint(params.heads);
+  const HeadSteps steps = group_steps(params.tokens, heads, group, groups);
   const float inverse_dim = 1.0f / float(params.head_dim);
   threadgroup float* table = shared;
   LaneAngles turn;
-  for (long tokens = begin; tokens < end; tokens += TOKENS_AT_ONCE) {
-    for (uint first = 0; first < heads; first += HEADS_AT_ONCE) {
-      const TeamHeads mine = team_heads(team, tokens, end, first, heads);
-      LanePacks<X_TYPE> xs[HEADS_PER_TEAM], dys[HEADS_PER_TEAM];
+  HeadStep step = head_step(steps.begin, heads);
+  for (long left = steps.count; left > 0; --left, step.advance(heads)) {
+    const TeamHeads mine = team_heads(team, step.token, params.tokens, step.first_head, heads);
+    LanePacks<X_TYPE> xs[HEADS_PER_TEAM], dys[HEADS_PER_TEAM];
 #pragma unroll
-      for (uint k = 0; k < HEADS_PER_TEAM; ++k) {
-        if (!mine.has(k)) continue;
-        xs[k].load(x + mine.offset(k, params.x), places);
-        dys[k].load(dy + mine.offset(k, params.dy), places);
+    for (uint k = 0; k < HEADS_PER_TEAM; ++k) {
+      if (!mine.has(k)) continue;
+      xs[k].load(x + mine.offset(k, params.x), places);
+      dys[k].load(dy + mine.offset(k, params.dy), places);
+    }
+    LanePacks<WEIGHT_TYPE> w;  // again and again: in registers throughout, they would be floats
+    if (HAS_WEIGHT) w.load(weight, places);
+    if (step.first_head == 0 || left == steps.count) {
+      angles.fetch(params.angles, inputs, step.token, params.tokens);
+      angles.write(table, -1.0f);
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+      turn.take(table, team, places);
+      // Two tables take turns, so that one barrier is enough.
+      table = table == shared ? shared + 2 * TABLE_SIZE : shared;
+    }
+#pragma unroll
+    for (uint k = 0; k < HEADS_PER_TEAM; ++k) {
+      Pairs g[SLOTS];
+      float2 sums = float2(0.0f);  // of x^2 and of g * w * x
+#pragma unroll
+      for (uint i = 0; i < SLOTS; ++i) {
+        if (!mine.has(k) || !places.slots[i].exists) continue;
+        const Pairs values = xs[k].slots[i].pairs();
+        g[i] = dys[k].slots[i].pairs();
+        if (places.slots[i].rotates) g[i] = rotate(g[i], turn.cosines[i], turn.sines[i]);
+        Pairs wg = g[i];
+        if (HAS_WEIGHT) wg = multiply(wg, w.slots[i].weights());
+        sums.x = add_products(values, values, sums.x);
+        sums.y = add_products(wg, values, sums.y);
       }
-      LanePacks<WEIGHT_TYPE> w;  // again and again: in registers throughout, they would be floats
-      if (HAS_WEIGHT) w.load(weight, places);
-      if (first == 0) {
-        angles.fetch(params.angles, inputs, tokens, end);
-        angles.write(table, -1.0f);
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-        turn.take(table, team, places);
-        // Two tables take turns, so that one barrier is enough.
-        table = table == shared ? shared + 2 * TABLE_SIZE : shared;
-      }
+      sums = lane_sum<LANES_PER_HEAD>(sums);
+      const float r = rms_inv_of(sums.x, inverse_dim, params.eps);
+      const float x_factor = -(sums.y * inverse_dim * r * (r * r));
 #pragma unroll
-      for (uint k = 0; k < HEADS_PER_TEAM; ++k) {
-        Pairs g[SLOTS];
-        float2 sums = float2(0.0f);  // of x^2 and of g * w * x
-#pragma unroll
-        for (uint i = 0; i < SLOTS; ++i) {
-          if (!mine.has(k) || !places.slots[i].exists) continue;
-          const Pairs values = xs[k].slots[i].pairs();
-          g[i] = dys[k].slots[i].pairs();
-          if (places.slots[i].rotates) g[i] = rotate(g[i], turn.cosines[i], turn.sines[i]);
-          Pairs wg = g[i];
-          if (HAS_WEIGHT) wg = multiply(wg, w.slots[i].weights());
-          sums.x = add_products(values, values, sums.x);
-          sums.y = add_products(wg, values, sums.y);
-        }
-        sums = lane_sum<LANES_PER_HEAD>(sums);
-        const float r = rms_inv_of(sums.x, inverse_dim, params.eps);
-        const float x_factor = -(sums.y * inverse_dim * r * (r * r));
-#pragma unroll
-        for (uint i = 0; i < SLOTS; ++i) {
-          if (!mine.has(k) || !places.slots[i].exists) continue;
-          const Pairs values = xs[k].slots[i].pairs(), gr = multiply(g[i], r);
-          if (HAS_DW) dw[i] = multiply_add(gr, values, dw[i]);
-          if (HAS_DX) {
-            Pairs gradient = gr;
-            if (HAS_WEIGHT) gradient = multiply(gr, w.slots[i].weights());
-            gradient = multiply_add(values, x_factor, gradient);
-            store_pairs(gradient, dx + mine.offset(k, params.dx), places.slots[i]);
-          }
+      for (uint i = 0; i < SLOTS; ++i) {
+        if (!mine.has(k) || !places.slots[i].exists) continue;
+        const Pairs values = xs[k].slots[i].pairs(), gr = multiply(g[i], r);
+        if (HAS_DW) dw[i] = multiply_add(gr, values, dw[i]);
+        if (HAS_DX) {
+          Pairs gradient = gr;
+          if (HAS_WEIGHT) gradient = multiply(gr, w.slots[i].weights());
+          gradient = multiply_add(values, x_factor, gradient);
+          store_pairs(gradient, dx + mine.offset(k, params.dx), places.slots[i]);
         }
       }
     }

@@ -70,7 +70,7 @@ struct HeadNormRopeParams {
 
 /// g = dy rotated backward; then the RMS-norm backward of every head with g in place of dy.
 /// dw_partial[p] covers tokens [p * tokens_per_partial, ...), all their heads in a fixed order;
-/// kernel text rounds the number of tokens up to those that a group takes at once.
+/// kernel text shares all heads out over its groups instead, one partial each.
 enum HeadNormRopeBackwardArgument {
   kHeadNormRopeBackwardX,
   kHeadNormRopeBackwardWeight,       // optional

@@ -16,17 +16,21 @@ namespace {
 
 constexpr std::string_view kName = "fused_head_norm_rope_backward";
 
-/// Heads are short, and so are their partials: groups of kernel text may be many. These are twice
-/// as many as an H200 has room for, so that some begin while others end: 0.92, 0.88 and 0.88 of the
-/// copy bandwidth for bf16 heads of 128, 256 and 512, where half of them leave it at 0.89, 0.85 and
-/// 0.86.
+/// Of kernel text, one partial each: as many as an H200 has room for, which then begin and end
+/// together. With twice as many, half of them begin while others end: not faster, and there are
+/// more partials to add up. Half as many again leave it idle in the end (0.71 to 0.78 of the copy
+/// bandwidth).
+constexpr int64_t kGroups = 528;
+
 int64_t tokens_per_partial(const Encoder& encoder, const HeadShape& shape) {
-  constexpr int64_t kGroups = 1056, kFewestHeads = 32;
-  if (!has_native(encoder, kName)) {
-    return std::max((shape.tokens - 1) / kGroups, (kFewestHeads - 1) / shape.heads) + 1;
-  }
   const int64_t rows = rows_per_partial(encoder, kName, shape.tokens * shape.heads, kGroups);
   return std::max<int64_t>(1, rows / shape.heads);
+}
+
+int64_t partials_of(const Encoder& encoder, const HeadNormRopeBackwardParams& params) {
+  constexpr int64_t kFewestHeads = 32;  // of a group
+  if (has_native(encoder, kName)) return (params.tokens - 1) / params.tokens_per_partial + 1;
+  return std::clamp<int64_t>(params.tokens * params.heads / kFewestHeads, 1, kGroups);
 }
 
 Result<HeadNormRopeBackwardParams> check_backward(const Encoder& encoder,
@@ -72,7 +76,7 @@ Result<void> fused_head_norm_rope_backward(Encoder& encoder, const FusedHeadNorm
   NORITE_TRY_ASSIGN(const HeadNormRopeBackwardParams params, check_backward(encoder, op));
   View partials;
   if (op.dw) {
-    const int64_t count = (params.tokens - 1) / params.tokens_per_partial + 1;
+    const int64_t count = partials_of(encoder, params);
     NORITE_TRY_ASSIGN(partials, acquire_partials(encoder, kName, count, params.head_dim));
   }
   std::vector<Argument> arguments(kHeadNormRopeBackwardParams + 1);

@@ -14,14 +14,16 @@ namespace norite::ops {
 namespace {
 
 // Threads of a group. Shares of the copy bandwidth of an H200, for 32768 x 32 heads of 128, 16384 x
-// 16 of 256 and 8192 x 16 of 512; backward without the sum of the partials:
+// 16 of 256 and 8192 x 16 of 512; backward, dw included, with as many groups as there is room for:
 //
 //                           bf16                f32
 //   forward, 64 threads     0.97  0.92  0.89    0.99  0.96  0.97
 //   forward, 256            0.95  0.91  0.91    0.97  0.94
 //   cached angles, 64       0.97  0.93  0.93    0.99  0.97  0.98
-//   backward, 64            0.92  0.86  0.85    0.94  0.92  0.92
-//   backward, 128           0.92  0.88  0.88    0.94  0.92  0.92
+//   backward, 32            0.90  0.85  0.82    0.94  0.90  0.89
+//   backward, 64            0.91  0.86  0.86    0.95  0.92  0.92
+//   backward, 128           0.91  0.87  0.86    0.94  0.92  0.92
+//   backward, 256           0.90  0.84  0.84
 //
 // The smaller the groups of the forward pass, the better they cover for each other, until each of
 // them finds more angles than it has heads to turn by them.
@@ -97,7 +99,7 @@ Plan plan_head_norm_rope_backward(const HeadNormRopeBackwardParams& params,
   const Argument& x = arguments[kHeadNormRopeBackwardX];
   const Argument& weight = arguments[kHeadNormRopeBackwardWeight];
   const Argument& cos = arguments[kHeadNormRopeBackwardCos];
-  const bool has_dw = arguments[kHeadNormRopeBackwardDwPartial].bound();
+  const Argument& dw_partial = arguments[kHeadNormRopeBackwardDwPartial];
   const DType dtype = x.view().dtype();
   const bool aligned = heads_aligned(x, params.x) && is_aligned(weight, {}) &&
                        heads_aligned(arguments[kHeadNormRopeBackwardDy], params.dy) &&
@@ -108,7 +110,8 @@ Plan plan_head_norm_rope_backward(const HeadNormRopeBackwardParams& params,
                      .rotating = params.half_rope_dim,
                      .width = pair_width(params.head_dim, params.half_rope_dim, dtype, aligned)},
                     kBackwardThreads);
-  const int64_t tokens_per_group = has_dw ? params.tokens_per_partial : layout.tokens_at_once();
+  const int64_t groups = dw_partial.bound() ? dw_partial.view().shape()[0]
+                                            : (params.tokens - 1) / layout.tokens_at_once() + 1;
 
   Plan plan{
       .kernel = "fused_head_norm_rope_backward",
@@ -120,10 +123,9 @@ Plan plan_head_norm_rope_backward(const HeadNormRopeBackwardParams& params,
                  {"HAS_FREQ_FACTORS", flag(arguments[kHeadNormRopeBackwardFreqFactors].bound())},
                  {"HAS_CACHE", flag(cos.bound())},
                  {"HAS_DX", flag(arguments[kHeadNormRopeBackwardDx].bound())},
-                 {"HAS_DW", flag(has_dw)},
+                 {"HAS_DW", flag(dw_partial.bound())},
                  {"INTERLEAVED", flag(params.pairing == kPairInterleaved)}},
-      .grid = {.groups = {(params.tokens - 1) / tokens_per_group + 1, 1, 1},
-               .threads = {layout.lanes, layout.teams, 1}}};
+      .grid = {.groups = {groups, 1, 1}, .threads = {layout.lanes, layout.teams, 1}}};
   layout.add_to(plan.macros);
   return plan;
 }
