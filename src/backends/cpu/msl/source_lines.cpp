@@ -13,10 +13,10 @@ namespace {
 
 constexpr const char* kPrograms[] = {"llvm-addr2line-19", "llvm-addr2line", "addr2line"};
 
-// "./k.metal:12 (discriminator 3)" → "k.metal:12"; empty where the program knew nothing.
+// "././k.metal:12 (discriminator 3)" → "k.metal:12"; empty where the program knew nothing.
 std::string_view file_and_line(std::string_view line) {
   line = line.substr(0, line.find(" ("));
-  if (line.starts_with("./")) line.remove_prefix(2);  // the folder that objects are compiled for
+  while (line.starts_with("./")) line.remove_prefix(2);  // the folder that objects are compiled for
   return line.ends_with(":?") || line.ends_with(":0") ? std::string_view() : line;
 }
 
