@@ -100,6 +100,10 @@ struct Tile {
     }
     memory.store_packs(row - shift, column, {frame.begin + shift, frame.end + shift}, shift);
   }
+  /// To an operand that lies as the frame does.
+  void store_framed(device T* row, uint column, RowFrame frame) const {
+    store_packs(row, column, frame, 0);
+  }
 
   template <uint kShift>
   void to_frame(uint bits, uint lane) {
@@ -243,9 +247,15 @@ struct RowSum {
     places.set(sums);
   }
 
+  /// Of a pack without columns of other runs.
+  void add(PackFloats a, PackFloats b) { places.set(multiply_add(a, b, places.floats())); }
+
   /// After all packs of a tile.
   void end_tile(uint column, RowFrame frame) {
-    WITH_WORDS(frame.begin, VECTOR_WIDTH, to_columns, lane_of(column))
+    const uint lane = lane_of(column);  // three steps are less code than eight ways
+    if (frame.begin & 1) to_columns<1>(lane);
+    if (frame.begin & 2) to_columns<2>(lane);
+    if (VECTOR_WIDTH > 4 && frame.begin & 4) to_columns<4 % VECTOR_WIDTH>(lane);
     PackFloats sums = places.floats();
 #pragma unroll
     for (uint half = VECTOR_WIDTH / 2; half > 0; half /= 2) {

@@ -67,6 +67,7 @@ struct Tile {
       if (at < frame.end) packs[v].store(row + at);
     }
   }
+  void store_framed(device T* row, uint column, RowFrame frame) const { store(row, column, frame); }
 };
 
 /// A thread's sum of products over its columns.
@@ -75,6 +76,7 @@ struct RowSum {
 
   void begin() { sum = 0.0f; }
   void add(uint, PackFloats a, PackFloats b, uint, RowFrame) { sum = add_products(a, b, sum); }
+  void add(PackFloats a, PackFloats b) { sum = add_products(a, b, sum); }
   void end_tile(uint, RowFrame) {}
 };
 

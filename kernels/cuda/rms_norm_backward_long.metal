@@ -9,7 +9,7 @@
 // On an H200, f32 rows of 12288 to 262144 columns reach 0.96 to 0.99 of the copy bandwidth, bf16
 // rows of 32768 to 262144 0.92 to 0.95. With the tiles in registers it is 0.84 to 0.92 and 0.71 to
 // 0.78; one group a row, which cannot hold it, reaches 0.55 at 16384. Rows that begin anywhere
-// reach 0.72 to 0.83 and 0.55 to 0.64: each tile of theirs has its ends to look after, and more
+// reach 0.78 and 0.62 (100003 columns): each tile of theirs has its ends to look after, and more
 // sums.
 
 #include "common/lane_sum.h"
@@ -40,6 +40,8 @@ void rms_norm_backward_long(
   const RowFrame frame =
       frame_of(x + row_offset(row_index(params.rows, begin), params.x), uint(params.dim));
   const TilePlace place = {tile * TILE_SIZE + first_column(index), frame};
+  SummedColumns summed_columns;
+  summed_columns.find(place);
   x -= frame.begin;
   weight -= frame.begin;
   dy -= frame.begin;
@@ -78,19 +80,20 @@ void rms_norm_backward_long(
     if (now < steps) {
       const RowIndex at = row_index(params.rows, begin + now * stride);
       await_copies<1>();
-      const Tile<X_TYPE> xs = x_ring.read(now, place);
-      const Tile<X_TYPE> dys = dy_ring.read(now, dy + row_offset(at, params.dy), place);
+      const Tile<X_TYPE> xs = summed_columns.of(x_ring.read(now, place));
+      const Tile<X_TYPE> dys =
+          summed_columns.of(dy_ring.read(now, dy + row_offset(at, params.dy), place));
       RowSum squares, products;  // of x^2 and of dy * w * x
       squares.begin();
       products.begin();
 #pragma unroll
       for (uint v = 0; v < TILE_PACKS; ++v) {
-        if (!place.exists(v)) break;
-        const PackFloats values = place.of(xs.packs[v], v);
-        PackFloats wdy = place.of(dys.packs[v], v);
+        if (!place.sums(v)) break;
+        const PackFloats values = xs.packs[v].floats();
+        PackFloats wdy = dys.packs[v].floats();
         if (HAS_WEIGHT) wdy = multiply(wdy, weight_factors(w.packs[v]));
-        if (!HAS_RMS_INV) squares.add(v, values, values, place.first, frame);
-        products.add(v, wdy, values, place.first, frame);
+        if (!HAS_RMS_INV) squares.add(values, values);
+        products.add(wdy, values);
       }
       if (!HAS_RMS_INV) squares.end_tile(place.first, frame);
       products.end_tile(place.first, frame);
@@ -114,8 +117,8 @@ void rms_norm_backward_long(
 #pragma unroll
       for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
         if (!place.exists(v)) break;
-        const PackFloats values = place.of(xs.packs[v], v);
-        const PackFloats dyr = multiply(place.of(dys.packs[v], v), splat<VECTOR_WIDTH>(r));
+        const PackFloats values = xs.packs[v].floats();
+        const PackFloats dyr = multiply(dys.packs[v].floats(), splat<VECTOR_WIDTH>(r));
         if (HAS_DW) dw[v] = multiply_add(dyr, values, dw[v]);
         if (HAS_DX) {
           PackFloats rest = HAS_DRESIDUAL ? bypass.packs[v].floats() : splat<VECTOR_WIDTH>(-0.0f);
@@ -125,7 +128,7 @@ void rms_norm_backward_long(
           dys.packs[v].set(multiply_add(dyr, factors, rest));
         }
       }
-      if (HAS_DX) dys.store(dx + row_offset(at_behind, params.dx), place.first, frame);
+      if (HAS_DX) store_tile(dys, dx + row_offset(at_behind, params.dx), place);
     }
   }
 

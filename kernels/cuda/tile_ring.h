@@ -32,16 +32,62 @@ struct TilePlace {
     return v < VECTORS_PER_THREAD || first / VECTOR_WIDTH % SIMD_WIDTH == 0;
   }
   bool has(uint v) const { return holds(v) && exists(v); }
+  /// Whether there is anything to sum.
+  bool sums(uint v) const { return SHIFTED || exists(v); }
+};
 
-  /// Zeros outside of the row.
-  PackFloats of(RowPack pack, uint v) const {
-    PackFloats values = pack.floats();
-    if (!SHIFTED || (at(v) >= frame.begin && at(v) + VECTOR_WIDTH <= frame.end)) return values;
-    for (uint i = 0; i < VECTOR_WIDTH; ++i) {
-      if (at(v) + i < frame.begin || at(v) + i >= frame.end) values.at[i] = 0.0f;
+/// The columns that a thread sums, in the packs that it holds: of a shifted row, the first lane of a
+/// run has columns of the run before, or none, in its first pack, and in the pack behind those that
+/// end its own run. As bits, found once: a comparison for every element took half of the loop.
+struct SummedColumns {
+#if SHIFTED
+  enum : uint { kWords = VECTOR_WIDTH / Word<X_TYPE>::kElements };
+
+  uint first[kWords], behind[kWords];
+  TilePlace place;
+  bool ended;  // the row, before the packs of this run have
+
+  void find(TilePlace of) {
+    place = of;
+    const bool holds_behind = place.holds(VECTORS_PER_THREAD);
+    for (uint i = 0; i < kWords; ++i) {
+      behind[i] = holds_behind ? bits_below(i, place.frame.begin) : 0;
+      first[i] = ~behind[i];
     }
-    return values;
+    ended = run_of(place.first) + RUN_SIZE + VECTOR_WIDTH > place.frame.end;
   }
+
+  /// Zeros elsewhere.
+  Tile<X_TYPE> of(Tile<X_TYPE> tile) const {
+    if (ended) cut(tile);
+#pragma unroll
+    for (uint i = 0; i < kWords; ++i) {
+      tile.packs[0].set_word(i, tile.packs[0].word(i) & first[i]);
+      tile.packs[VECTORS_PER_THREAD].set_word(i, tile.packs[VECTORS_PER_THREAD].word(i) & behind[i]);
+    }
+    return tile;
+  }
+
+  void cut(thread Tile<X_TYPE>& tile) const {
+    asm volatile("");  // a branch, not as many selections: few tiles come here
+#pragma unroll
+    for (uint v = 0; v < TILE_PACKS; ++v) {
+      const uint left = place.frame.end - min(place.at(v), place.frame.end);
+      for (uint i = 0; i < kWords; ++i) {
+        tile.packs[v].set_word(i, tile.packs[v].word(i) & bits_below(i, left));
+      }
+    }
+  }
+
+  /// Of a pack's word, those of its elements below `end`.
+  static uint bits_below(uint word, uint end) {
+    const uint elements = end - min(word * Word<X_TYPE>::kElements, end);
+    return elements == 0 ? 0 : elements < Word<X_TYPE>::kElements ? 0xffff : 0xffffffff;
+  }
+#else
+  void find(TilePlace) {}
+  Tile<X_TYPE> of(Tile<X_TYPE> tile) const { return tile; }
+#endif
 };
 
 /// One operand, as one thread sees it.
@@ -91,6 +137,16 @@ struct TileBeside {
 #endif
   }
 };
+
+/// To an output, whose rows begin where those of x do (ALIKE) or at other places in packs: both ways
+/// in one kernel are more code than caches of instructions hold.
+METAL_FUNC void store_tile(Tile<X_TYPE> tile, device X_TYPE* row, TilePlace place) {
+  if (ALIKE) {
+    tile.store_framed(row, place.first, place.frame);
+  } else {
+    tile.store(row, place.first, place.frame);
+  }
+}
 
 /// `index`: of the thread in its group.
 METAL_FUNC TileRing tile_ring(threadgroup RowPack* stages, uint index) {

@@ -63,7 +63,8 @@ std::optional<LongPlan> plan_long(Plan plan, const LongRowsLayout& rows,
                    {"TILE_STAGES", rows.stages},
                    {"ROWS_TOGETHER", together(rows)},
                    {"SHIFTED", flag(rows.shifted)},
-                   {"APART", flag(rows.apart)}});
+                   {"APART", flag(rows.apart)},
+                   {"ALIKE", flag(rows.alike)}});
   return LongPlan{.plan = std::move(plan),
                   .tile = *tile,
                   .tiles = tiles_of(rows, *tile),

@@ -33,6 +33,7 @@ struct LongRowsLayout {
   int64_t most_memory;  // bytes that a group may have for all of them
   bool shifted;         // rows begin or end inside of packs
   bool apart;           // what lies beside x is read from memory
+  bool alike;           // outputs begin at the same places in packs as x
 };
 
 /// Adds the macros of the shape that keeps most of a GPU busy, the first of several; nothing where

@@ -193,16 +193,21 @@ namespace {
 /// `other`: staged beside x, or absent.
 template <class Params>
 LongRowsLayout long_layout(const Params& params, std::span<const Argument> arguments,
-                           const RowPlace& other, int64_t stages, int64_t group_memory) {
+                           const RowPlace& other, std::initializer_list<RowPlace> outputs,
+                           int64_t stages, int64_t group_memory) {
   const Argument& x = arguments[kRmsNormX];
   const bool shifted = packs_of(params, arguments).shifted;
+  const auto lies_as_x = [&](const RowPlace& place) {
+    return !place.operand.bound() || rows_alike({x, params.x}, place);
+  };
   return {.dim = params.dim,
           .width = 16 / size_of(x.view().dtype()),
           .staged = 1 + flag(other.operand.bound()),
           .stages = stages,
           .most_memory = group_memory,
           .shifted = shifted,
-          .apart = shifted && other.operand.bound() && !rows_alike({x, params.x}, other)};
+          .apart = shifted && !lies_as_x(other),
+          .alike = !shifted || std::ranges::all_of(outputs, lies_as_x)};
 }
 
 /// Up to here, a group does better with a row of its own, even if it reads it twice.
@@ -260,14 +265,27 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
   return plan;
 }
 
+namespace {
+
+std::span<const TileShape> forward_shapes(const LongRowsLayout& rows) {
+  static constexpr std::array<TileShape, 1> kWide = {{{512, 2, 3}}}, kNarrow = {{{256, 4, 3}}},
+                                            kWideShifted = {{{128, 6, 4}}};
+  static constexpr std::array<TileShape, 2> kNarrowShifted = {{{64, 6, 8}, {128, 4, 5}}};
+  if (rows.width == 4) return rows.shifted ? kWideShifted : kWide;
+  return rows.shifted ? std::span<const TileShape>(kNarrowShifted) : kNarrow;
+}
+
+}  // namespace
+
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments,
                                            int64_t group_memory, Beside beside) {
   // One tile that comes, one that is summed, two that wait for the sums of their rows.
   constexpr int64_t kStages = 4;
-  static constexpr TileShape kWide = {512, 2, 3}, kNarrow = {256, 4, 3}, kShifted = {128, 4, 5};
-  LongRowsLayout rows = long_layout(
-      params, arguments, {arguments[kRmsNormResidual], params.residual}, kStages, group_memory);
+  LongRowsLayout rows =
+      long_layout(params, arguments, {arguments[kRmsNormResidual], params.residual},
+                  {{arguments[kRmsNormSum], params.sum}, {arguments[kRmsNormY], params.y}}, kStages,
+                  group_memory);
   if (beside == Beside::from_memory) {
     rows.staged = 1;
     rows.apart = true;
@@ -275,10 +293,9 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
   const int64_t alone = rows.shifted ? shifted_packs_alone(rows.width) : kPacksAlone;
   if (params.dim <= alone * rows.width) return std::nullopt;
   if (rows.shifted && row_dims(params.rows) > 1) return std::nullopt;
-  const TileShape& whole = rows.width == 4 ? kWide : kNarrow;
   auto plan =
       plan_long({.kernel = "rms_norm_long", .macros = macros_of(params, arguments), .grid = {}},
-                rows, {rows.shifted ? &kShifted : &whole, 1});
+                rows, forward_shapes(rows));
   if (plan) plan->counters = plan->tiles * plan->together;
   return plan;
 }
@@ -305,9 +322,10 @@ const TileShape* staged_tile(int64_t packs) {
 /// A pack of a 16-bit row has twice the sums of dw, and a thread with a residual's gradient holds
 /// more yet. Small groups wait less for each other.
 std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_dresidual) {
-  static constexpr std::array<TileShape, 3> kWideShifted = {{{64, 5, 7}, {128, 4, 4}, {256, 3, 3}}};
-  static constexpr std::array<TileShape, 1> kNarrowShifted = {{{64, 5, 6}}},
-                                            kNarrowShiftedDresidual = {{{64, 4, 5}}};
+  static constexpr std::array<TileShape, 4> kWideShifted = {
+      {{384, 3, 2}, {192, 4, 3}, {128, 4, 4}, {64, 5, 7}}};
+  static constexpr std::array<TileShape, 2> kNarrowShifted = {{{64, 6, 6}, {64, 5, 6}}};
+  static constexpr std::array<TileShape, 1> kNarrowShiftedDresidual = {{{64, 4, 5}}};
   static constexpr std::array<TileShape, 4> kWide = {
       {{256, 4, 2}, {256, 3, 3}, {64, 5, 7}, {512, 4, 1}}};
   static constexpr std::array<TileShape, 5> kNarrow = {
@@ -330,8 +348,9 @@ std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams&
                                                     int64_t group_memory) {
   constexpr int64_t kWideAlone = 8192, kNarrowAlone = 2048, kStages = 3;
   if (packs_of(params, arguments).width == 1) return std::nullopt;
-  LongRowsLayout rows = long_layout(params, arguments, {arguments[kRmsNormBackwardDy], params.dy},
-                                    kStages, group_memory);
+  LongRowsLayout rows =
+      long_layout(params, arguments, {arguments[kRmsNormBackwardDy], params.dy},
+                  {{arguments[kRmsNormBackwardDx], params.dx}}, kStages, group_memory);
   const bool narrow = rows.width == 8 && !rows.shifted;
   if (params.dim <= (narrow ? kNarrowAlone : kWideAlone)) return std::nullopt;
   const core::Macros macros = macros_of(params, arguments);
