@@ -36,7 +36,7 @@ struct TilePlace {
   bool sums(uint v) const { return SHIFTED || exists(v); }
 };
 
-/// The columns that a thread sums, in the packs that it holds: of a shifted row, the first lane of a
+/// The columns that a thread sums in the packs that it holds: of a shifted row, the first lane of a
 /// run has columns of the run before, or none, in its first pack, and in the pack behind those that
 /// end its own run. As bits, found once: a comparison for every element took half of the loop.
 struct SummedColumns {
@@ -60,11 +60,8 @@ struct SummedColumns {
   /// Zeros elsewhere.
   Tile<X_TYPE> of(Tile<X_TYPE> tile) const {
     if (ended) cut(tile);
-#pragma unroll
-    for (uint i = 0; i < kWords; ++i) {
-      tile.packs[0].set_word(i, tile.packs[0].word(i) & first[i]);
-      tile.packs[VECTORS_PER_THREAD].set_word(i, tile.packs[VECTORS_PER_THREAD].word(i) & behind[i]);
-    }
+    keep(tile.packs[0], first);
+    keep(tile.packs[VECTORS_PER_THREAD], behind);
     return tile;
   }
 
@@ -73,10 +70,15 @@ struct SummedColumns {
 #pragma unroll
     for (uint v = 0; v < TILE_PACKS; ++v) {
       const uint left = place.frame.end - min(place.at(v), place.frame.end);
-      for (uint i = 0; i < kWords; ++i) {
-        tile.packs[v].set_word(i, tile.packs[v].word(i) & bits_below(i, left));
-      }
+      uint bits[kWords];
+      for (uint i = 0; i < kWords; ++i) bits[i] = bits_below(i, left);
+      keep(tile.packs[v], bits);
     }
+  }
+
+  static void keep(thread RowPack& pack, thread const uint* bits) {
+#pragma unroll
+    for (uint i = 0; i < kWords; ++i) pack.set_word(i, pack.word(i) & bits[i]);
   }
 
   /// Of a pack's word, those of its elements below `end`.
@@ -138,7 +140,7 @@ struct TileBeside {
   }
 };
 
-/// To an output, whose rows begin where those of x do (ALIKE) or at other places in packs: both ways
+/// To an output whose rows begin where those of x do (ALIKE) or at other places in packs: both ways
 /// in one kernel are more code than caches of instructions hold.
 METAL_FUNC void store_tile(Tile<X_TYPE> tile, device X_TYPE* row, TilePlace place) {
   if (ALIKE) {
