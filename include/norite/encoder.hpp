@@ -23,7 +23,7 @@ class Recording;
 enum class Timing : uint8_t {
   none,
   each,   ///< every dispatch, which keeps GPUs from getting one ready while another ends
-  whole,  ///< from the first one's start to the last one's end, which changes nothing in between
+  whole,  ///< from the first one's start to the last one's end, with nothing added in between
 };
 
 struct EncoderOptions {

@@ -91,7 +91,7 @@ void rms_norm_backward_long(
         if (!place.sums(v)) break;
         const PackFloats values = xs.packs[v].floats();
         PackFloats wdy = dys.packs[v].floats();
-        if (HAS_WEIGHT) wdy = multiply(wdy, weight_factors(w.packs[v]));
+        if (HAS_WEIGHT) wdy = summed_columns.of(multiply(wdy, weight_factors(w.packs[v])), v);
         if (!HAS_RMS_INV) squares.add(values, values);
         products.add(wdy, values);
       }

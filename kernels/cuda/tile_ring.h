@@ -65,6 +65,16 @@ struct SummedColumns {
     return tile;
   }
 
+  /// The same for pack `v` of what was multiplied by weights, which may be infinite elsewhere.
+  PackFloats of(PackFloats values, uint v) const {
+    if (v > 0 && v < VECTORS_PER_THREAD) return values;
+    for (uint i = 0; i < VECTOR_WIDTH; ++i) {
+      const bool is_behind = place.holds(VECTORS_PER_THREAD) && i < place.frame.begin;
+      if (is_behind != (v > 0)) values.at[i] = 0.0f;
+    }
+    return values;
+  }
+
   void cut(thread Tile<X_TYPE>& tile) const {
     asm volatile("");  // a branch, not as many selections: few tiles come here
 #pragma unroll
@@ -89,6 +99,7 @@ struct SummedColumns {
 #else
   void find(TilePlace) {}
   Tile<X_TYPE> of(Tile<X_TYPE> tile) const { return tile; }
+  PackFloats of(PackFloats values, uint) const { return values; }
 #endif
 };
 

@@ -78,7 +78,7 @@ std::vector<NormSpec> norm_verify_specs(Density density) {
   std::vector<NormSpec> specs;
   for (const DType dtype : kFloatDTypes) {
     for (const int64_t dim : dims) specs.push_back({.dtype = dtype, .shape = {3, dim}});
-    for (const int64_t dim : {4099, 20001, 40000}) {
+    for (const int64_t dim : {4099, 20001, 40000, 100003}) {
       specs.push_back({.dtype = dtype, .shape = {2, dim}});
     }
     for (const int64_t rows : {1, 2, 64, 257}) {

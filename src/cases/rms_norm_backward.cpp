@@ -273,7 +273,7 @@ std::vector<Case> rms_norm_backward_cases() {
     for (const int64_t dim : {1, 15, 16, 17, 31, 32, 33, 65, 257, 1023, 1025}) {
       cases.push_back(row({.dtype = dtype, .shape = {3, dim}}, kVerify));
     }
-    for (const int64_t dim : {2816, 4096, 4099, 20001, 40000}) {
+    for (const int64_t dim : {2816, 4096, 4099, 20001, 40000, 100003}) {
       cases.push_back(row({.dtype = dtype, .shape = {2, dim}}, kVerify));
     }
     for (const int64_t rows : {1, 2, 31, 32, 33, 64, 257, 1025}) {

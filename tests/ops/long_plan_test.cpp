@@ -27,7 +27,8 @@ LongRowsLayout bf16_rows(int64_t dim, int64_t memory = 227 << 10) {
           .stages = 3,
           .most_memory = memory,
           .shifted = false,
-          .apart = false};
+          .apart = false,
+          .alike = true};
 }
 
 std::optional<LongPlan> plan(const LongRowsLayout& rows) { return plan_long({}, rows, kShapes); }

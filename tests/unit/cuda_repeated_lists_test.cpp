@@ -80,6 +80,9 @@ TEST_F(CudaRepeatedListsTest, callers_streams_and_timed_dispatches_stay_as_they_
       must(encoder.submit_and_wait());
       EXPECT_EQ(encoder.timings().size(), timing == Timing::each ? 2u : 1u);
     }
+    Encoder empty = timed.encoder({.timing = timing});
+    must(empty.submit_and_wait());
+    EXPECT_TRUE(empty.timings().empty());
   }
   EXPECT_EQ(stand_in().graph_launches, 0);
 }

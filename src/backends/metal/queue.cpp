@@ -136,7 +136,10 @@ std::vector<DispatchTiming> Queue::Ends::timings_of(const Submission& submission
   if (submission.parts.empty()) return timings;
   const double first = msg::gpu_start_time(submission.parts.front().command_buffer);
   if (submission.list.timing == Timing::whole) {
-    const double last = msg::gpu_end_time(submission.parts.back().command_buffer);
+    double last = first;  // command buffers that share nothing may end in any order
+    for (const Submission::Part& part : submission.parts) {
+      last = std::max(last, msg::gpu_end_time(part.command_buffer));
+    }
     timings.push_back(core::whole_timing((last - first) * kMicroseconds));
     return timings;
   }

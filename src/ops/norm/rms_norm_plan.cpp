@@ -322,8 +322,7 @@ const TileShape* staged_tile(int64_t packs) {
 /// A pack of a 16-bit row has twice the sums of dw, and a thread with a residual's gradient holds
 /// more yet. Small groups wait less for each other.
 std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_dresidual) {
-  static constexpr std::array<TileShape, 4> kWideShifted = {
-      {{384, 3, 2}, {192, 4, 3}, {128, 4, 4}, {64, 5, 7}}};
+  static constexpr std::array<TileShape, 3> kWideShifted = {{{256, 3, 3}, {128, 4, 4}, {64, 5, 7}}};
   static constexpr std::array<TileShape, 2> kNarrowShifted = {{{64, 6, 6}, {64, 5, 6}}};
   static constexpr std::array<TileShape, 1> kNarrowShiftedDresidual = {{{64, 4, 5}}};
   static constexpr std::array<TileShape, 4> kWide = {

@@ -28,7 +28,7 @@ int64_t tokens_per_partial(const Encoder& encoder, const HeadShape& shape) {
 }
 
 int64_t partials_of(const Encoder& encoder, const HeadNormRopeBackwardParams& params) {
-  constexpr int64_t kFewestHeads = 32;  // of a group
+  constexpr int64_t kFewestHeads = 64;  // of a group, which may take as many at once
   if (has_native(encoder, kName)) return (params.tokens - 1) / params.tokens_per_partial + 1;
   return std::clamp<int64_t>(params.tokens * params.heads / kFewestHeads, 1, kGroups);
 }
