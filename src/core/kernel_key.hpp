@@ -3,61 +3,67 @@
 // macro to make and to compare, this takes none.
 #pragma once
 
+#include <array>
+#include <cassert>
 #include <concepts>
 #include <initializer_list>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "norite/kernel_registry.hpp"
 
 namespace norite::core {
 
-/// A literal or a number.
+/// A number, or text that lives as long as the program and is known by its address.
 class MacroValue {
  public:
   MacroValue() = default;
-  MacroValue(std::string_view literal) : literal_(literal) {}  // NOLINT: as macros are written
-  MacroValue(const char* literal) : literal_(literal) {}       // NOLINT
-  MacroValue(const std::string&) = delete;                     // would not live long enough
+  MacroValue(const char* literal)
+      : literal_(literal), number_(0) {}  // NOLINT: as macros are written
   template <std::integral T>
-  MacroValue(T number) : number_(static_cast<int64_t>(number)) {}  // NOLINT
+  MacroValue(T number) : literal_(nullptr), number_(static_cast<int64_t>(number)) {}  // NOLINT
 
   [[nodiscard]] std::string text() const;
-  [[nodiscard]] size_t hash() const noexcept;
-  friend bool operator==(const MacroValue&, const MacroValue&) = default;
+  [[nodiscard]] size_t hash() const noexcept {
+    return reinterpret_cast<uintptr_t>(literal_) + static_cast<size_t>(number_);
+  }
 
  private:
-  std::string_view literal_;
-  int64_t number_ = 0;
+  const char* literal_;
+  int64_t number_;
 };
 
 struct Macro {
-  std::string_view name;  // a literal
+  const char* name;  // a literal
   MacroValue value;
-
-  friend bool operator==(const Macro&, const Macro&) = default;
 };
 
+/// Names and texts are compared by their addresses: the same macros written elsewhere, or in
+/// another order, count as others. They find the same kernel.
 class Macros {
  public:
-  Macros(std::initializer_list<Macro> macros);
+  Macros(std::initializer_list<Macro> macros) { add(macros); }
 
-  void add(std::initializer_list<Macro> macros);
+  void add(std::initializer_list<Macro> macros) {
+    assert(count_ + macros.size() <= kMost);
+    for (const Macro& macro : macros) macros_[count_++] = macro;
+  }
   [[nodiscard]] Specialisation specialisation() const;
   [[nodiscard]] size_t hash() const noexcept;
-  /// Those that were written in another order count as others: they find the same kernel.
   friend bool operator==(const Macros& a, const Macros& b) noexcept;
 
  private:
-  std::vector<Macro> macros_;
+  static constexpr size_t kMost = 24;
+
+  std::array<Macro, kMost> macros_;  // not zeroed: this is the path of every dispatch
+  size_t count_ = 0;
 };
 
 struct KernelKey {
-  std::string_view kernel;  // a literal
+  const char* kernel;  // a literal
   Macros macros;
 
-  [[nodiscard]] KernelId id() const { return {std::string(kernel), macros.specialisation()}; }
+  [[nodiscard]] KernelId id() const { return {kernel, macros.specialisation()}; }
   friend bool operator==(const KernelKey&, const KernelKey&) = default;
 };
 

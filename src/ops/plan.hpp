@@ -6,37 +6,51 @@
 // how many groups work at once (norm/long_rows.hpp).
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
-#include <string_view>
 
 #include "core/kernel_key.hpp"
+#include "core/storage.hpp"
 
 namespace norite::ops {
 
 struct Plan {
-  std::string_view kernel;
+  const char* kernel;
   core::Macros macros;
   Grid grid;
   int64_t columns = 0;  // of a row, which kernels count in 32 bits
 };
 
 /// The dtype's name in kernels.
-std::string_view kernel_type(DType dtype);
+const char* kernel_type(DType dtype);
 
 /// The type macro of an operand; where it is absent, something to compile with.
-std::string_view kernel_type(const Argument& operand, const Argument& otherwise);
+const char* kernel_type(const Argument& operand, const Argument& otherwise);
 
 /// 1 or 0.
 constexpr int flag(bool value) { return value ? 1 : 0; }
 
+/// Backends align what they allocate, so that an offset may stand for the address; memory of the
+/// host's own may begin anywhere.
+inline int64_t address_of(const View& view) {
+  return reinterpret_cast<intptr_t>(view.buffer().storage()->host_data()) + view.byte_offset();
+}
+
 /// Bytes by which an operand begins after a pack.
-int64_t begin_in_pack(const Argument& operand);
+inline int64_t begin_in_pack(const Argument& operand) { return address_of(operand.view()) % 16; }
 
 /// Whether packs of `pack_bytes` can be read and written in accesses of 16 bytes (or of the pack,
 /// where it is smaller) at the operand's first element and at `strides` elements from it and from
 /// each other. A pack has a power of two of bytes. What is absent is aligned.
-bool is_aligned(const Argument& operand, std::initializer_list<int64_t> strides,
-                int64_t pack_bytes = 16);
+inline bool is_aligned(const Argument& operand, std::initializer_list<int64_t> strides,
+                       int64_t pack_bytes = 16) {
+  if (!operand.bound()) return true;
+  const View& view = operand.view();
+  const int64_t below = std::min<int64_t>(pack_bytes, 16) - 1;  // bits of what is not a multiple
+  int64_t bits = address_of(view);
+  for (const int64_t stride : strides) bits |= stride * size_of(view.dtype());
+  return (bits & below) == 0;
+}
 
 /// `items` shared out over groups of `each`, with `threads` threads a group.
 Grid groups_of(int64_t items, int64_t each, int64_t threads);

@@ -9,7 +9,7 @@ namespace {
 using test::expect_error;
 using test::must;
 
-KernelKey key(int64_t width, std::string_view type) {
+KernelKey key(int64_t width, const char* type) {
   return {"scaled", {{"WIDTH", width}, {"TYPE", type}, {"HAS_SCALE", true}}};
 }
 

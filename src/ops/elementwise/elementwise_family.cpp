@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "ops/elementwise/elementwise_family.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -21,7 +19,7 @@ Result<void> check_operand(const Check& check, const Named& operand, const Named
   if (operand.view.shape().rank() < 1) {
     return check.refuse(operand.name, "has shape [], expected at least one axis");
   }
-  return check.shape(operand, first.view.shape(), fmt::format("the shape of {}", first.name));
+  return check.shape(operand, first.view.shape(), "the shape of ", first.name);
 }
 
 void set_chain(const ElementwiseFamily& op, ElementwiseParams& params) {

@@ -90,7 +90,7 @@ std::string make_chain_text(std::span<const ElementwiseStep> steps, bool second_
 }
 
 /// Of one step on the kernel's inputs in their order.
-std::string_view single_text(uint32_t function, bool second_output) {
+const char* single_text(uint32_t function, bool second_output) {
   constexpr size_t kFunctions = kElementwiseSoftcapBackward + 1;
   static const auto texts = [] {
     std::array<std::array<std::string, 2>, kFunctions> table;
@@ -102,7 +102,7 @@ std::string_view single_text(uint32_t function, bool second_output) {
     }
     return table;
   }();
-  return texts[function][second_output ? 1 : 0];
+  return texts[function][second_output ? 1 : 0].c_str();
 }
 
 }  // namespace
@@ -118,12 +118,12 @@ uint32_t step_input(const ElementwiseStep& step, int index) {
   return step.inputs >> 4 * index & 15;
 }
 
-std::string_view chain_text(std::span<const ElementwiseStep> steps, bool second_output) {
+const char* chain_text(std::span<const ElementwiseStep> steps, bool second_output) {
   if (steps.size() == 1) return single_text(steps[0].function, second_output);
   static std::mutex mutex;
   static std::set<std::string> texts;  // whose strings stay where they are
   const std::scoped_lock lock(mutex);
-  return *texts.insert(make_chain_text(steps, second_output)).first;
+  return texts.insert(make_chain_text(steps, second_output)).first->c_str();
 }
 
 }  // namespace norite::ops

@@ -26,6 +26,6 @@ uint32_t step_input(const ElementwiseStep& step, int index);
 
 /// The statements that assign a chain's results to out0 and, where it is wanted, out1; they live as
 /// long as the program.
-std::string_view chain_text(std::span<const ElementwiseStep> steps, bool second_output);
+const char* chain_text(std::span<const ElementwiseStep> steps, bool second_output);
 
 }  // namespace norite::ops

@@ -60,12 +60,13 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
   arguments[kRmsNormBackwardDresidual] = op.dresidual;
   arguments[kRmsNormBackwardDx] = op.dx;
   arguments[kRmsNormBackwardDwPartial] = op.dw;  // until it is known how many partials there are
+  const RowPlan sharing = rms_norm_backward_rows(params, arguments);
   params.rows_per_partial = rows_per_partial(
       encoder, "rms_norm_backward", rows,
-      compute_units(encoder.device()) * rms_norm_backward_groups_per_unit(params, arguments));
+      compute_units(encoder.device()) * rms_norm_backward_groups_per_unit(sharing));
   arguments[kRmsNormBackwardParams] = Argument::bytes(params);
   auto long_rows = fit_long_rows(encoder.device(), rows, 2, [&](int64_t group_memory) {
-    return plan_rms_norm_backward_long(params, arguments, group_memory);
+    return plan_rms_norm_backward_long(params, arguments, sharing.packs, group_memory);
   });
 
   View partials;
@@ -73,7 +74,7 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
     const int64_t count = long_rows ? long_rows->rows
                           : has_native(encoder, "rms_norm_backward")
                               ? (rows - 1) / params.rows_per_partial + 1
-                              : rms_norm_backward_groups(params, arguments);
+                              : rms_norm_backward_groups(params, arguments, sharing);
     NORITE_TRY_ASSIGN(partials, acquire_partials(encoder, operation, count, params.dim));
     arguments[kRmsNormBackwardDwPartial] = partials;
   }
@@ -81,7 +82,7 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
     NORITE_TRY(dispatch_long(encoder, operation, *std::move(long_rows), std::move(arguments)));
   } else {
     NORITE_TRY(dispatch(encoder, operation, "rms_norm_backward", std::move(arguments),
-                        [&] { return plan_rms_norm_backward(params, arguments); }));
+                        [&] { return plan_rms_norm_backward(params, arguments, sharing); }));
   }
   if (op.dw) return encode_sum_partials(encoder, operation, partials, op.dw);
   return {};

@@ -62,22 +62,23 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
   arguments[kRmsNormY] = op.y;
   arguments[kRmsNormRmsInv] = op.rms_inv;
   arguments[kRmsNormParams] = Argument::bytes(params);
+  const RowPacks packs = rms_norm_packs(params, arguments);
   if (runs_cuda_kernels(encoder.device())) {
     if (auto staged =
-            plan_rms_norm_staged(params, arguments, usable_group_memory(encoder.device()))) {
+            plan_rms_norm_staged(params, arguments, packs, usable_group_memory(encoder.device()))) {
       return dispatch_text(encoder, operation, *std::move(staged), std::move(arguments));
     }
   }
   const auto long_rows = [&](Beside beside) {
     return fit_long_rows(encoder.device(), row_count(params.rows), 1, [&](int64_t group_memory) {
-      return plan_rms_norm_long(params, arguments, group_memory, beside);
+      return plan_rms_norm_long(params, arguments, packs, group_memory, beside);
     });
   };
   auto shared = long_rows(Beside::staged);
   if (!shared && op.residual) shared = long_rows(Beside::from_memory);
   if (shared) return dispatch_long(encoder, operation, *std::move(shared), std::move(arguments));
   return dispatch(encoder, operation, "rms_norm", std::move(arguments),
-                  [&] { return plan_rms_norm(params, arguments); });
+                  [&] { return plan_rms_norm(params, arguments, packs); });
 }
 
 }  // namespace norite::ops

@@ -6,7 +6,6 @@
 #include <bit>
 
 #include "cuda/params.h"
-#include "ops/row_plan.hpp"
 #include "ops/rows.hpp"
 
 namespace norite::ops {
@@ -129,8 +128,12 @@ RowPlan plan_rms_norm_rows(int64_t dim, RowPacks packs, std::span<const Argument
 
 }  // namespace
 
-Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> arguments) {
-  const RowPacks packs = packs_of(params, arguments);
+RowPacks rms_norm_packs(const RmsNormParams& params, std::span<const Argument> arguments) {
+  return packs_of(params, arguments);
+}
+
+Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> arguments,
+                   RowPacks packs) {
   const int64_t count = row_count(params.rows);
   const RowPlan rows = spread_rows(plan_rms_norm_rows(params.dim, packs, arguments), count);
   Plan plan{.kernel = "rms_norm",
@@ -142,16 +145,14 @@ Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> argume
   return plan;
 }
 
-namespace {
-
 RowPlan rms_norm_backward_rows(const RmsNormBackwardParams& params,
                                std::span<const Argument> arguments) {
   const RowPacks packs = packs_of(params, arguments);
   return plan_rows(params.dim, packs, rms_norm_backward_limits(params.dim, packs));
 }
 
-int64_t groups_of(const RmsNormBackwardParams& params, std::span<const Argument> arguments,
-                  const RowPlan& rows) {
+int64_t rms_norm_backward_groups(const RmsNormBackwardParams& params,
+                                 std::span<const Argument> arguments, const RowPlan& rows) {
   const bool has_dw = arguments[kRmsNormBackwardDwPartial].bound();
   const int64_t each = has_dw ? params.rows_per_partial : rows.rows;
   const int64_t groups = (row_count(params.rows) - 1) / each + 1;
@@ -161,19 +162,11 @@ int64_t groups_of(const RmsNormBackwardParams& params, std::span<const Argument>
   return fewer == groups || (has_dw && fewer > 0) ? fewer : fewer + alike;
 }
 
-}  // namespace
-
-int64_t rms_norm_backward_groups(const RmsNormBackwardParams& params,
-                                 std::span<const Argument> arguments) {
-  return groups_of(params, arguments, rms_norm_backward_rows(params, arguments));
-}
-
 Plan plan_rms_norm_backward(const RmsNormBackwardParams& params,
-                            std::span<const Argument> arguments) {
-  const RowPlan rows = rms_norm_backward_rows(params, arguments);
+                            std::span<const Argument> arguments, const RowPlan& rows) {
   Plan plan{.kernel = "rms_norm_backward",
             .macros = macros_of(params, arguments),
-            .grid = {.groups = {groups_of(params, arguments, rows), 1, 1},
+            .grid = {.groups = {rms_norm_backward_groups(params, arguments, rows), 1, 1},
                      .threads = {rows.rows * rows.threads, 1, 1}},
             .columns = params.dim};
   plan.macros.add({{"LOOPED", flag(rows.looped)}});
@@ -181,9 +174,7 @@ Plan plan_rms_norm_backward(const RmsNormBackwardParams& params,
   return plan;
 }
 
-int64_t rms_norm_backward_groups_per_unit(const RmsNormBackwardParams& params,
-                                          std::span<const Argument> arguments) {
-  const RowPlan rows = rms_norm_backward_rows(params, arguments);
+int64_t rms_norm_backward_groups_per_unit(const RowPlan& rows) {
   const int64_t threads = rows.packs.shifted ? 256 : 512;  // with 256 and 128 registers each
   return std::max<int64_t>(1, threads / (rows.rows * rows.threads));
 }
@@ -192,11 +183,10 @@ namespace {
 
 /// `other`: staged beside x, or absent.
 template <class Params>
-LongRowsLayout long_layout(const Params& params, std::span<const Argument> arguments,
+LongRowsLayout long_layout(const Params& params, std::span<const Argument> arguments, bool shifted,
                            const RowPlace& other, std::initializer_list<RowPlace> outputs,
                            int64_t stages, int64_t group_memory) {
   const Argument& x = arguments[kRmsNormX];
-  const bool shifted = packs_of(params, arguments).shifted;
   const auto lies_as_x = [&](const RowPlace& place) {
     return !place.operand.bound() || rows_alike({x, params.x}, place);
   };
@@ -239,15 +229,15 @@ std::optional<StagedShape> staged_shape(int64_t packs, int64_t group_memory) {
 }  // namespace
 
 std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
-                                         std::span<const Argument> arguments,
+                                         std::span<const Argument> arguments, RowPacks of,
                                          int64_t group_memory) {
-  const auto [width, shifted] = packs_of(params, arguments);
+  const auto [width, shifted] = of;
   const int64_t packs = params.dim / width, in_registers = width == 4 ? 2048 : 1536;
   if (width == 1 || shifted || packs <= in_registers) return std::nullopt;
   const auto shape = staged_shape(packs, group_memory);
   if (!shape) return std::nullopt;
   // Few rows wait for their weights last: registers hold some of them, with the same bits.
-  const RowPlan held = plan_rms_norm_rows(params.dim, {width, shifted}, arguments);
+  const RowPlan held = plan_rms_norm_rows(params.dim, of, arguments);
   if (!held.looped && held.threads == shape->threads &&
       are_few(row_count(params.rows), held.threads)) {
     return std::nullopt;
@@ -278,12 +268,12 @@ std::span<const TileShape> forward_shapes(const LongRowsLayout& rows) {
 }  // namespace
 
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
-                                           std::span<const Argument> arguments,
+                                           std::span<const Argument> arguments, RowPacks packs,
                                            int64_t group_memory, Beside beside) {
   // One tile that comes, one that is summed, two that wait for the sums of their rows.
   constexpr int64_t kStages = 4;
   LongRowsLayout rows =
-      long_layout(params, arguments, {arguments[kRmsNormResidual], params.residual},
+      long_layout(params, arguments, packs.shifted, {arguments[kRmsNormResidual], params.residual},
                   {{arguments[kRmsNormSum], params.sum}, {arguments[kRmsNormY], params.y}}, kStages,
                   group_memory);
   if (beside == Beside::from_memory) {
@@ -344,11 +334,11 @@ std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_
 
 std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams& params,
                                                     std::span<const Argument> arguments,
-                                                    int64_t group_memory) {
+                                                    RowPacks packs, int64_t group_memory) {
   constexpr int64_t kWideAlone = 8192, kNarrowAlone = 2048, kStages = 3;
-  if (packs_of(params, arguments).width == 1) return std::nullopt;
+  if (packs.width == 1) return std::nullopt;
   LongRowsLayout rows =
-      long_layout(params, arguments, {arguments[kRmsNormBackwardDy], params.dy},
+      long_layout(params, arguments, packs.shifted, {arguments[kRmsNormBackwardDy], params.dy},
                   {{arguments[kRmsNormBackwardDx], params.dx}}, kStages, group_memory);
   const bool narrow = rows.width == 8 && !rows.shifted;
   if (params.dim <= (narrow ? kNarrowAlone : kWideAlone)) return std::nullopt;
