@@ -58,14 +58,7 @@ Accesses declared_accesses(const Pipeline& pipeline, std::span<const Argument> a
   return accesses;
 }
 
-const Accesses* HazardTracker::earlier(const Footprint& one) const {
-  const auto found = open_.find(one.storage);
-  const bool open = found != open_.end() && found->second.after_barrier == barriers_;
-  return open ? &found->second.accesses : nullptr;
-}
-
-Accesses& HazardTracker::now(const Footprint& one) {
-  Open& open = open_[one.storage];
+Accesses& HazardTracker::since_barrier(Open& open) const {
   if (open.after_barrier != barriers_) {
     open.accesses.reads.clear();
     open.accesses.writes.clear();
@@ -74,26 +67,31 @@ Accesses& HazardTracker::now(const Footprint& one) {
   return open.accesses;
 }
 
+void HazardTracker::find_met(const Accesses& accesses) {
+  met_.clear();
+  for (const Footprint& read : accesses.reads) met_.push_back(&open_[read.storage]);
+  for (const Footprint& write : accesses.writes) met_.push_back(&open_[write.storage]);
+}
+
 bool HazardTracker::conflicts(const Accesses& accesses) const {
+  auto met = met_.begin();
   for (const Footprint& read : accesses.reads) {
-    const Accesses* before = earlier(read);
-    if (before != nullptr && meets_any(read, before->writes)) return true;
+    if (meets_any(read, since_barrier(**met++).writes)) return true;
   }
   for (const Footprint& write : accesses.writes) {
-    const Accesses* before = earlier(write);
-    if (before != nullptr &&
-        (meets_any(write, before->writes) || meets_any(write, before->reads))) {
-      return true;
-    }
+    const Accesses& before = since_barrier(**met++);
+    if (meets_any(write, before.writes) || meets_any(write, before.reads)) return true;
   }
   return false;
 }
 
 bool HazardTracker::add(const Accesses& accesses) {
+  find_met(accesses);
   const bool barrier = conflicts(accesses);
   if (barrier) ++barriers_;
-  for (const Footprint& read : accesses.reads) insert(now(read).reads, read);
-  for (const Footprint& write : accesses.writes) insert(now(write).writes, write);
+  auto met = met_.begin();
+  for (const Footprint& read : accesses.reads) insert(since_barrier(**met++).reads, read);
+  for (const Footprint& write : accesses.writes) insert(since_barrier(**met++).writes, write);
   return barrier;
 }
 

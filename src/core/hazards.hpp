@@ -46,13 +46,16 @@ class HazardTracker {
     Accesses accesses;
     int64_t after_barrier = 0;
   };
-  [[nodiscard]] const Accesses* earlier(const Footprint& one) const;
+  /// Sets met_ to what is open of the storages that `accesses` meets, reads first.
+  void find_met(const Accesses& accesses);
   [[nodiscard]] bool conflicts(const Accesses& accesses) const;
-  Accesses& now(const Footprint& one);
+  /// What the storage has met since the last barrier.
+  Accesses& since_barrier(Open& open) const;
 
   // By storage: dispatches on different buffers never meet. What came before the last barrier stays
   // until its storage is met again, so that a barrier frees and takes no memory.
   std::unordered_map<const Storage*, Open> open_;
+  std::vector<Open*> met_;  // by the dispatch that is being recorded
   int64_t barriers_ = 0;
 };
 

@@ -19,37 +19,15 @@ tl::unexpected<Error> Check::refuse(std::string_view argument, std::string_view 
   return fail(Code::invalid_argument, fmt::format("{}: {} {}", operation_, argument, problem));
 }
 
-Result<void> Check::given(const Named& operand) const {
-  if (!operand.view) return refuse(operand.name, "is not given");
-  return {};
-}
-
-Result<void> Check::activation(const Named& operand) const {
-  NORITE_TRY(given(operand));
-  NORITE_TRY(dtype(operand, {DType::f32, DType::f16, DType::bf16}));
-  if (operand.view.shape().rank() < 1) {
-    return refuse(operand.name, "has shape [], expected at least one axis");
-  }
-  return contiguous(operand);
-}
-
-Result<void> Check::like(const Named& operand, const Named& other) const {
-  NORITE_TRY(activation(operand));
-  NORITE_TRY(dtype(operand, {other.view.dtype()}));
-  return shape(operand, other.view.shape(), "the shape of ", other.name);
-}
-
-Result<void> Check::shape(const Named& operand, const Shape& expected, std::string_view meaning,
-                          std::string_view of) const {
-  if (operand.view.shape() == expected) return {};
+tl::unexpected<Error> Check::refuse_shape(const Named& operand, const Shape& expected,
+                                          std::string_view meaning, std::string_view of) const {
   return refuse(operand.name,
                 fmt::format("has shape {}, expected {} ({}{})", to_string(operand.view.shape()),
                             to_string(expected), meaning, of));
 }
 
-Result<void> Check::dtype(const Named& operand, std::initializer_list<DType> expected) const {
-  if (std::find(expected.begin(), expected.end(), operand.view.dtype()) != expected.end())
-    return {};
+tl::unexpected<Error> Check::refuse_dtype(const Named& operand,
+                                          std::initializer_list<DType> expected) const {
   std::string names;
   for (const DType one : expected) {
     names += fmt::format("{}{}", names.empty() ? "" : " or ", name(one));
@@ -58,11 +36,9 @@ Result<void> Check::dtype(const Named& operand, std::initializer_list<DType> exp
                 fmt::format("has dtype {}, expected {}", name(operand.view.dtype()), names));
 }
 
-Result<void> Check::contiguous(const Named& operand) const {
-  const View& view = operand.view;
-  if (view.shape().rank() == 0 || view.shape().back() == 1 || view.strides().back() == 1) return {};
+tl::unexpected<Error> Check::refuse_strides(const Named& operand) const {
   return refuse(operand.name, fmt::format("has strides {}, expected 1 along the last axis",
-                                          to_string(view.strides())));
+                                          to_string(operand.view.strides())));
 }
 
 Result<void> Check::vector(const Named& operand, int64_t dim, DType activation) const {
@@ -85,17 +61,14 @@ Result<void> Check::eps(float value) const {
 
 Result<void> Check::memory(const Encoder& encoder, std::initializer_list<Output> outputs,
                            std::initializer_list<Named> inputs) const {
-  const Device& expected = encoder.device();
-  for (const Output& output : outputs) NORITE_TRY(device(expected, output.operand));
-  for (const Named& input : inputs) NORITE_TRY(device(expected, input));
+  const core::Backend& backend = encoder.device().state()->backend();
+  for (const Output& output : outputs) NORITE_TRY(device(backend, output.operand));
+  for (const Named& input : inputs) NORITE_TRY(device(backend, input));
   return aliasing(outputs, inputs);
 }
 
-Result<void> Check::device(const Device& expected, const Named& operand) const {
-  if (!operand.view ||
-      &operand.view.buffer().storage()->backend() == &expected.state()->backend()) {
-    return {};
-  }
+Result<void> Check::device(const core::Backend& expected, const Named& operand) const {
+  if (!operand.view || &operand.view.buffer().storage()->backend() == &expected) return {};
   return refuse(operand.name,
                 fmt::format("is memory of another device, expected {}", expected.info().id));
 }

@@ -3,6 +3,7 @@
 // seen and what was expected.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <string_view>
@@ -32,7 +33,8 @@ struct Output {
   std::array<std::string_view, 3> in_place = {};
 };
 
-/// The checks of one operation; the first one to fail ends it.
+/// The checks of one operation; the first one to fail ends it. Those that every operand passes are
+/// inline: they are a good part of what a dispatch costs.
 class Check {
  public:
   explicit Check(std::string_view operation) noexcept : operation_(operation) {}
@@ -40,17 +42,41 @@ class Check {
   [[nodiscard]] tl::unexpected<Error> refuse(std::string_view argument,
                                              std::string_view problem) const;
 
-  [[nodiscard]] Result<void> given(const Named& operand) const;
+  [[nodiscard]] Result<void> given(const Named& operand) const {
+    if (operand.view) return {};
+    return refuse(operand.name, "is not given");
+  }
   /// Given, f32, f16 or bf16, at least one axis, and the last axis contiguous.
-  [[nodiscard]] Result<void> activation(const Named& operand) const;
+  [[nodiscard]] Result<void> activation(const Named& operand) const {
+    NORITE_TRY(given(operand));
+    NORITE_TRY(dtype(operand, {DType::f32, DType::f16, DType::bf16}));
+    if (operand.view.shape().rank() < 1) {
+      return refuse(operand.name, "has shape [], expected at least one axis");
+    }
+    return contiguous(operand);
+  }
   /// An activation with the dtype and shape of another.
-  [[nodiscard]] Result<void> like(const Named& operand, const Named& other) const;
+  [[nodiscard]] Result<void> like(const Named& operand, const Named& other) const {
+    NORITE_TRY(activation(operand));
+    NORITE_TRY(dtype(operand, {other.view.dtype()}));
+    return shape(operand, other.view.shape(), "the shape of ", other.name);
+  }
   /// The error says that `expected` is `meaning`, followed by the name of `of` where there is one.
   [[nodiscard]] Result<void> shape(const Named& operand, const Shape& expected,
-                                   std::string_view meaning, std::string_view of = {}) const;
+                                   std::string_view meaning, std::string_view of = {}) const {
+    if (operand.view.shape() == expected) return {};
+    return refuse_shape(operand, expected, meaning, of);
+  }
   [[nodiscard]] Result<void> dtype(const Named& operand,
-                                   std::initializer_list<DType> expected) const;
-  [[nodiscard]] Result<void> contiguous(const Named& operand) const;
+                                   std::initializer_list<DType> expected) const {
+    if (std::ranges::find(expected, operand.view.dtype()) != expected.end()) return {};
+    return refuse_dtype(operand, expected);
+  }
+  [[nodiscard]] Result<void> contiguous(const Named& operand) const {
+    const Shape& shape = operand.view.shape();
+    if (shape.rank() == 0 || shape.back() == 1 || operand.view.strides().back() == 1) return {};
+    return refuse_strides(operand);
+  }
   /// [dim], contiguous, in the activation's dtype or f32.
   [[nodiscard]] Result<void> vector(const Named& operand, int64_t dim, DType activation) const;
   /// f32 with one value for each row of x.
@@ -62,7 +88,13 @@ class Check {
                                     std::initializer_list<Named> inputs) const;
 
  private:
-  [[nodiscard]] Result<void> device(const Device& expected, const Named& operand) const;
+  [[nodiscard]] tl::unexpected<Error> refuse_shape(const Named& operand, const Shape& expected,
+                                                   std::string_view meaning,
+                                                   std::string_view of) const;
+  [[nodiscard]] tl::unexpected<Error> refuse_dtype(const Named& operand,
+                                                   std::initializer_list<DType> expected) const;
+  [[nodiscard]] tl::unexpected<Error> refuse_strides(const Named& operand) const;
+  [[nodiscard]] Result<void> device(const core::Backend& expected, const Named& operand) const;
   [[nodiscard]] Result<void> aliasing(std::initializer_list<Output> outputs,
                                       std::initializer_list<Named> inputs) const;
 
