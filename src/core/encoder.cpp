@@ -84,13 +84,14 @@ Result<void> Encoder::dispatch_owned(const Pipeline& pipeline, std::vector<Argum
   for (const auto& read : accesses.reads) bytes_read += read.bytes;
   for (const auto& write : accesses.writes) bytes_written += write.bytes;
   arguments.resize(pipeline.parameters().size());
-  impl_->list.commands.push_back({.label = std::string(label),
-                                  .pipeline = pipeline,
-                                  .arguments = std::move(arguments),
-                                  .grid = grid,
-                                  .barrier_before = barrier,
-                                  .fence_before = fence,
-                                  .bytes = bytes_read + bytes_written});
+  core::Command& command = impl_->list.commands.emplace_back();
+  command.label = label;
+  command.pipeline = pipeline;
+  command.arguments = std::move(arguments);
+  command.grid = grid;
+  command.barrier_before = barrier;
+  command.fence_before = fence;
+  command.bytes = bytes_read + bytes_written;
 
   ++impl_->counters.dispatches;
   impl_->counters.barriers += barrier ? 1 : 0;

@@ -5,8 +5,7 @@
 
 namespace norite::core {
 
-bool may_overlap(const Footprint& a, const Footprint& b) noexcept {
-  if (a.storage != b.storage || a.end <= b.begin || b.end <= a.begin) return false;
+bool runs_meet(const ByteRuns& a, const ByteRuns& b) noexcept {
   // Every run of both starts at its begin modulo the common pitch: compare them on that circle.
   const int64_t pitch = std::gcd(a.pitch, b.pitch);
   if (pitch == 0 || a.run >= pitch || b.run >= pitch) return true;

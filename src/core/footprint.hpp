@@ -17,8 +17,13 @@ inline Footprint footprint(const View& view) noexcept {
   return {view.layout().touched, view.buffer().storage().get()};
 }
 
+/// Whether runs of both meet, of which one reaches into the other.
+bool runs_meet(const ByteRuns& a, const ByteRuns& b) noexcept;
+
 /// False only when no byte is touched by both.
-bool may_overlap(const Footprint& a, const Footprint& b) noexcept;
+inline bool may_overlap(const Footprint& a, const Footprint& b) noexcept {
+  return a.storage == b.storage && a.begin < b.end && b.begin < a.end && runs_meet(a, b);
+}
 
 /// Same elements in the same places: what "in place" means.
 bool same_view(const View& a, const View& b) noexcept;

@@ -62,15 +62,20 @@ Result<void> Check::eps(float value) const {
 Result<void> Check::memory(const Encoder& encoder, std::initializer_list<Output> outputs,
                            std::initializer_list<Named> inputs) const {
   const core::Backend& backend = encoder.device().state()->backend();
-  for (const Output& output : outputs) NORITE_TRY(device(backend, output.operand));
-  for (const Named& input : inputs) NORITE_TRY(device(backend, input));
+  const auto elsewhere = [&](const Named& operand) {
+    return operand.view && &operand.view.buffer().storage()->backend() != &backend;
+  };
+  const auto clash = [&](const Named& operand) {
+    return refuse(operand.name,
+                  fmt::format("is memory of another device, expected {}", backend.info().id));
+  };
+  for (const Output& output : outputs) {
+    if (elsewhere(output.operand)) return clash(output.operand);
+  }
+  for (const Named& input : inputs) {
+    if (elsewhere(input)) return clash(input);
+  }
   return aliasing(outputs, inputs);
-}
-
-Result<void> Check::device(const core::Backend& expected, const Named& operand) const {
-  if (!operand.view || &operand.view.buffer().storage()->backend() == &expected) return {};
-  return refuse(operand.name,
-                fmt::format("is memory of another device, expected {}", expected.info().id));
 }
 
 Result<void> Check::aliasing(std::initializer_list<Output> outputs,

@@ -94,7 +94,6 @@ class Check {
   [[nodiscard]] tl::unexpected<Error> refuse_dtype(const Named& operand,
                                                    std::initializer_list<DType> expected) const;
   [[nodiscard]] tl::unexpected<Error> refuse_strides(const Named& operand) const;
-  [[nodiscard]] Result<void> device(const core::Backend& expected, const Named& operand) const;
   [[nodiscard]] Result<void> aliasing(std::initializer_list<Output> outputs,
                                       std::initializer_list<Named> inputs) const;
 

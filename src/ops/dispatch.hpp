@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -15,9 +16,18 @@ inline bool has_native(const Encoder& encoder, std::string_view kernel) {
   return static_cast<bool>(encoder.device().registry().native_pipeline(kernel));
 }
 
+/// A view and its position among a kernel's arguments.
+struct Bound {
+  size_t position;
+  const View& view;
+};
+
+/// So many arguments, of which these have views: those that are given.
+[[nodiscard]] std::vector<Argument> bind(size_t count, std::initializer_list<Bound> views);
+
 /// Records a kernel's text in the form that the plan says.
-[[nodiscard]] Result<void> dispatch_text(Encoder& encoder, std::string_view operation, Plan plan,
-                                         std::vector<Argument>&& arguments);
+[[nodiscard]] Result<void> dispatch_text(Encoder& encoder, std::string_view operation,
+                                         const Plan& plan, std::vector<Argument>&& arguments);
 
 /// Records the built-in kernel `kernel` under the operation's name: host code where the device has
 /// it, else text in the form that `plan()` chooses.

@@ -15,8 +15,7 @@
 namespace norite::ops {
 
 struct Plan {
-  const char* kernel;
-  core::Macros macros;
+  core::KernelKey key;
   Grid grid;
   int64_t columns = 0;  // of a row, which kernels count in 32 bits
 };

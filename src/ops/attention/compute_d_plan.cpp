@@ -19,11 +19,11 @@ Plan plan_compute_d(const ComputeDParams& params, std::span<const Argument> argu
   const RowPlan rows = plan_rows(
       params.head_dim, packs, {.vectors = packs.width == 1 ? 8 : 4, .short_row = 1, .group = 256});
   Plan plan{
-      .kernel = "flash_attn_train_bwd_compute_d",
-      .macros = {{"X_TYPE", kernel_type(o.view().dtype())}, {"ROW_DIMS", row_dims(params.rows)}},
+      .key = {"flash_attn_train_bwd_compute_d",
+              {{"X_TYPE", kernel_type(o.view().dtype())}, {"ROW_DIMS", row_dims(params.rows)}}},
       .grid = groups_of(row_count(params.rows), rows.rows, rows.rows * rows.threads),
       .columns = params.head_dim};
-  rows.add_to(plan.macros);
+  rows.add_to(plan.key.macros);
   return plan;
 }
 

@@ -24,10 +24,8 @@ Result<void> flash_attn_train_bwd_compute_d(Encoder& encoder, const FlashAttnTra
                     collapse_rows(check, leading_shape(op.o.shape()), RowOrder::memory,
                                   {{o, &params.o}, {d_o, &params.d_o}, {d, &params.d}}));
   params.head_dim = op.o.shape().back();
-  std::vector<Argument> arguments(kComputeDParams + 1);
-  arguments[kComputeDO] = op.o;
-  arguments[kComputeDDo] = op.d_o;
-  arguments[kComputeDOut] = op.d;
+  std::vector<Argument> arguments =
+      bind(kComputeDParams + 1, {{kComputeDO, op.o}, {kComputeDDo, op.d_o}, {kComputeDOut, op.d}});
   arguments[kComputeDParams] = Argument::bytes(params);
   return dispatch(encoder, kName, kName, std::move(arguments),
                   [&] { return plan_compute_d(params, arguments); });

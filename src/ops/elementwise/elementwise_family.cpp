@@ -60,12 +60,11 @@ Result<void> encode_elementwise(Encoder& encoder, std::string_view operation,
                          {kElementwiseIn2, in2}},
                         params));
   set_chain(op, params);
-  std::vector<Argument> arguments(kElementwiseParams + 1);
-  arguments[kElementwiseIn0] = in0.view;
-  arguments[kElementwiseIn1] = in1.view;
-  arguments[kElementwiseIn2] = in2.view;
-  arguments[kElementwiseOut0] = out0.view;
-  arguments[kElementwiseOut1] = out1.view;
+  std::vector<Argument> arguments = bind(kElementwiseParams + 1, {{kElementwiseIn0, in0.view},
+                                                                  {kElementwiseIn1, in1.view},
+                                                                  {kElementwiseIn2, in2.view},
+                                                                  {kElementwiseOut0, out0.view},
+                                                                  {kElementwiseOut1, out1.view}});
   arguments[kElementwiseParams] = Argument::bytes(params);
   return dispatch(encoder, operation, "elementwise", std::move(arguments),
                   [&] { return plan_elementwise(params, arguments); });

@@ -32,16 +32,16 @@ Plan plan_elementwise(const ElementwiseParams& params, std::span<const Argument>
   }
   const int64_t rows = row_count(params.rows);
   const int64_t packs = rows * ((params.dim - 1) / width + 1);
-  return {.kernel = "elementwise",
-          .macros = {{"IN_TYPE", kernel_type(in)},
-                     {"OUT_TYPE", kernel_type(out)},
-                     {"INPUTS", inputs},
-                     {"OUTPUTS", second_output ? 2 : 1},
-                     {"CHAIN", chain_text({params.chain, params.steps}, second_output)},
-                     {"ONE_ROW", flag(rows == 1)},
-                     {"ROW_DIMS", row_dims(params.rows)},
-                     {"WIDTH", width},
-                     {"THREADS", kThreads}},
+  return {.key = {"elementwise",
+                  {{"IN_TYPE", kernel_type(in)},
+                   {"OUT_TYPE", kernel_type(out)},
+                   {"INPUTS", inputs},
+                   {"OUTPUTS", second_output ? 2 : 1},
+                   {"CHAIN", chain_text({params.chain, params.steps}, second_output)},
+                   {"ONE_ROW", flag(rows == 1)},
+                   {"ROW_DIMS", row_dims(params.rows)},
+                   {"WIDTH", width},
+                   {"THREADS", kThreads}}},
           .grid = groups_of(packs, kThreads, kThreads)};
 }
 

@@ -56,15 +56,15 @@ std::optional<LongPlan> plan_long(Plan plan, const LongRowsLayout& rows,
   const std::optional<TileShape> tile = choose(rows, shapes);
   if (!tile) return std::nullopt;
   plan.columns = rows.dim;
-  plan.macros.add({{"VECTOR_WIDTH", rows.width},
-                   {"VECTORS_PER_THREAD", tile->vectors},
-                   {"THREADS_PER_ROW", tile->threads},
-                   {"ROWS_PER_GROUP", 1},
-                   {"TILE_STAGES", rows.stages},
-                   {"ROWS_TOGETHER", together(rows)},
-                   {"SHIFTED", flag(rows.shifted)},
-                   {"APART", flag(rows.apart)},
-                   {"ALIKE", flag(rows.alike)}});
+  plan.key.macros.add({{"VECTOR_WIDTH", rows.width},
+                       {"VECTORS_PER_THREAD", tile->vectors},
+                       {"THREADS_PER_ROW", tile->threads},
+                       {"ROWS_PER_GROUP", 1},
+                       {"TILE_STAGES", rows.stages},
+                       {"ROWS_TOGETHER", together(rows)},
+                       {"SHIFTED", flag(rows.shifted)},
+                       {"APART", flag(rows.apart)},
+                       {"ALIKE", flag(rows.alike)}});
   return LongPlan{.plan = std::move(plan),
                   .tile = *tile,
                   .tiles = tiles_of(rows, *tile),

@@ -47,7 +47,7 @@ std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan
     return std::nullopt;
   }
   LongRows fit{.plan = plan.plan, .rows = at_once, .words = words};
-  fit.plan.macros.add({{"GROUPS_PER_UNIT", groups}});
+  fit.plan.key.macros.add({{"GROUPS_PER_UNIT", groups}});
   fit.plan.grid = {.groups = {fit.rows * plan.tiles, 1, 1},
                    .threads = {plan.tile.threads, 1, 1},
                    .threadgroup_memory = {plan.group_memory}};
@@ -57,7 +57,7 @@ std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan
 Result<void> dispatch_long(Encoder& encoder, std::string_view operation, LongRows&& long_rows,
                            std::vector<Argument>&& arguments) {
   if (long_rows.words == 0) {
-    return dispatch_text(encoder, operation, std::move(long_rows.plan), std::move(arguments));
+    return dispatch_text(encoder, operation, long_rows.plan, std::move(arguments));
   }
   auto sums = encoder.device().state()->shared_sums(long_rows.words);
   if (!sums) {
@@ -66,7 +66,7 @@ Result<void> dispatch_long(Encoder& encoder, std::string_view operation, LongRow
   }
   NORITE_TRY_ASSIGN(View view, View(*sums).slice(0, 0, long_rows.words));
   arguments.emplace_back(std::move(view));
-  return dispatch_text(encoder, operation, std::move(long_rows.plan), std::move(arguments));
+  return dispatch_text(encoder, operation, long_rows.plan, std::move(arguments));
 }
 
 }  // namespace norite::ops

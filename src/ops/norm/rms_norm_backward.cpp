@@ -52,14 +52,15 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
   params.eps = op.eps;
   params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
 
-  std::vector<Argument> arguments(kRmsNormBackwardParams + 1);
-  arguments[kRmsNormBackwardX] = op.x;
-  arguments[kRmsNormBackwardWeight] = op.weight;
-  arguments[kRmsNormBackwardDy] = op.dy;
-  arguments[kRmsNormBackwardRmsInv] = op.rms_inv;
-  arguments[kRmsNormBackwardDresidual] = op.dresidual;
-  arguments[kRmsNormBackwardDx] = op.dx;
-  arguments[kRmsNormBackwardDwPartial] = op.dw;  // until it is known how many partials there are
+  std::vector<Argument> arguments = bind(
+      kRmsNormBackwardParams + 1, {{kRmsNormBackwardX, op.x},
+                                   {kRmsNormBackwardWeight, op.weight},
+                                   {kRmsNormBackwardDy, op.dy},
+                                   {kRmsNormBackwardRmsInv, op.rms_inv},
+                                   {kRmsNormBackwardDresidual, op.dresidual},
+                                   {kRmsNormBackwardDx, op.dx},
+                                   // Its partials' place, until it is known how many there are.
+                                   {kRmsNormBackwardDwPartial, op.dw}});
   const RowPlan sharing = rms_norm_backward_rows(params, arguments);
   params.rows_per_partial = rows_per_partial(
       encoder, "rms_norm_backward", rows,

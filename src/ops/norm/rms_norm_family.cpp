@@ -53,20 +53,19 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
   params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
   params.rounding = op.rounding == Rounding::before_weight ? kRoundBeforeWeight : kRoundOnce;
 
-  std::vector<Argument> arguments(kRmsNormParams + 1);
-  arguments[kRmsNormX] = op.x;
-  arguments[kRmsNormWeight] = op.weight;
-  arguments[kRmsNormResidual] = op.residual;
-  arguments[kRmsNormScale] = op.scale;
-  arguments[kRmsNormSum] = op.sum;
-  arguments[kRmsNormY] = op.y;
-  arguments[kRmsNormRmsInv] = op.rms_inv;
+  std::vector<Argument> arguments = bind(kRmsNormParams + 1, {{kRmsNormX, op.x},
+                                                              {kRmsNormWeight, op.weight},
+                                                              {kRmsNormResidual, op.residual},
+                                                              {kRmsNormScale, op.scale},
+                                                              {kRmsNormSum, op.sum},
+                                                              {kRmsNormY, op.y},
+                                                              {kRmsNormRmsInv, op.rms_inv}});
   arguments[kRmsNormParams] = Argument::bytes(params);
   const RowPacks packs = rms_norm_packs(params, arguments);
   if (runs_cuda_kernels(encoder.device())) {
     if (auto staged =
             plan_rms_norm_staged(params, arguments, packs, usable_group_memory(encoder.device()))) {
-      return dispatch_text(encoder, operation, *std::move(staged), std::move(arguments));
+      return dispatch_text(encoder, operation, *staged, std::move(arguments));
     }
   }
   const auto long_rows = [&](Beside beside) {

@@ -136,12 +136,11 @@ Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> argume
                    RowPacks packs) {
   const int64_t count = row_count(params.rows);
   const RowPlan rows = spread_rows(plan_rms_norm_rows(params.dim, packs, arguments), count);
-  Plan plan{.kernel = "rms_norm",
-            .macros = macros_of(params, arguments),
+  Plan plan{.key = {"rms_norm", macros_of(params, arguments)},
             .grid = groups_of(count, rows.rows, rows.rows * rows.threads),
             .columns = params.dim};
-  plan.macros.add({{"LOOPED", flag(rows.looped)}});
-  rows.add_to(plan.macros);
+  plan.key.macros.add({{"LOOPED", flag(rows.looped)}});
+  rows.add_to(plan.key.macros);
   return plan;
 }
 
@@ -164,13 +163,12 @@ int64_t rms_norm_backward_groups(const RmsNormBackwardParams& params,
 
 Plan plan_rms_norm_backward(const RmsNormBackwardParams& params,
                             std::span<const Argument> arguments, const RowPlan& rows) {
-  Plan plan{.kernel = "rms_norm_backward",
-            .macros = macros_of(params, arguments),
+  Plan plan{.key = {"rms_norm_backward", macros_of(params, arguments)},
             .grid = {.groups = {rms_norm_backward_groups(params, arguments, rows), 1, 1},
                      .threads = {rows.rows * rows.threads, 1, 1}},
             .columns = params.dim};
-  plan.macros.add({{"LOOPED", flag(rows.looped)}});
-  rows.add_to(plan.macros);
+  plan.key.macros.add({{"LOOPED", flag(rows.looped)}});
+  rows.add_to(plan.key.macros);
   return plan;
 }
 
@@ -242,16 +240,15 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
       are_few(row_count(params.rows), held.threads)) {
     return std::nullopt;
   }
-  Plan plan{.kernel = "rms_norm_staged",
-            .macros = macros_of(params, arguments),
+  Plan plan{.key = {"rms_norm_staged", macros_of(params, arguments)},
             .grid = {.groups = {row_count(params.rows), 1, 1},
                      .threads = {shape->threads, 1, 1},
                      .threadgroup_memory = {shape->memory()}},
             .columns = params.dim};
-  plan.macros.add({{"VECTOR_WIDTH", width},
-                   {"VECTORS_PER_THREAD", shape->vectors},
-                   {"THREADS_PER_ROW", shape->threads},
-                   {"ROWS_PER_GROUP", 1}});
+  plan.key.macros.add({{"VECTOR_WIDTH", width},
+                       {"VECTORS_PER_THREAD", shape->vectors},
+                       {"THREADS_PER_ROW", shape->threads},
+                       {"ROWS_PER_GROUP", 1}});
   return plan;
 }
 
@@ -283,9 +280,8 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
   const int64_t alone = rows.shifted ? shifted_packs_alone(rows.width) : kPacksAlone;
   if (params.dim <= alone * rows.width) return std::nullopt;
   if (rows.shifted && row_dims(params.rows) > 1) return std::nullopt;
-  auto plan =
-      plan_long({.kernel = "rms_norm_long", .macros = macros_of(params, arguments), .grid = {}},
-                rows, forward_shapes(rows));
+  auto plan = plan_long({.key = {"rms_norm_long", macros_of(params, arguments)}, .grid = {}}, rows,
+                        forward_shapes(rows));
   if (plan) plan->counters = plan->tiles * plan->together;
   return plan;
 }
@@ -347,11 +343,11 @@ std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams&
   if (tile != nullptr) {
     LongRowsLayout staged = rows;
     staged.stages = kRmsNormBackwardStagedRows;
-    auto plan = plan_long({.kernel = "rms_norm_backward_staged", .macros = macros, .grid = {}},
-                          staged, {tile, 1});
+    auto plan =
+        plan_long({.key = {"rms_norm_backward_staged", macros}, .grid = {}}, staged, {tile, 1});
     if (plan) return plan;
   }
-  return plan_long({.kernel = "rms_norm_backward_long", .macros = macros, .grid = {}}, rows,
+  return plan_long({.key = {"rms_norm_backward_long", macros}, .grid = {}}, rows,
                    backward_shapes(rows, arguments[kRmsNormBackwardDresidual].bound()));
 }
 
@@ -364,10 +360,10 @@ Plan plan_sum_partials(const SumPartialsParams& params, std::span<const Argument
   const int64_t strips = std::min(kMostStrips, static_cast<int64_t>(std::bit_floor(enough)));
   const int64_t narrow = params.dim < kManyColumns ? 8 : 32;
   const int64_t columns = std::clamp(narrow, kFewestThreads / strips, kMostThreads / strips);
-  return {.kernel = "sum_partials",
-          .macros = {{"OUT_TYPE", kernel_type(arguments[kSumPartialsOut].view().dtype())},
-                     {"COLUMNS", columns},
-                     {"STRIPS", strips}},
+  return {.key = {"sum_partials",
+                  {{"OUT_TYPE", kernel_type(arguments[kSumPartialsOut].view().dtype())},
+                   {"COLUMNS", columns},
+                   {"STRIPS", strips}}},
           .grid = groups_of(params.dim, columns, columns * strips),
           .columns = params.dim};
 }

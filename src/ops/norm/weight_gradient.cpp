@@ -31,9 +31,8 @@ Result<View> acquire_partials(Encoder& encoder, std::string_view operation, int6
 Result<void> encode_sum_partials(Encoder& encoder, std::string_view operation, const View& partials,
                                  const View& dw) {
   const SumPartialsParams params = {.partials = partials.shape()[0], .dim = partials.shape()[1]};
-  std::vector<Argument> arguments(kSumPartialsParams + 1);
-  arguments[kSumPartialsIn] = partials;
-  arguments[kSumPartialsOut] = dw;
+  std::vector<Argument> arguments =
+      bind(kSumPartialsParams + 1, {{kSumPartialsIn, partials}, {kSumPartialsOut, dw}});
   arguments[kSumPartialsParams] = Argument::bytes(params);
   return dispatch(encoder, operation, "sum_partials", std::move(arguments),
                   [&] { return plan_sum_partials(params, arguments); });

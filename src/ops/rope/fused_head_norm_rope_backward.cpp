@@ -79,16 +79,16 @@ Result<void> fused_head_norm_rope_backward(Encoder& encoder, const FusedHeadNorm
     const int64_t count = partials_of(encoder, params);
     NORITE_TRY_ASSIGN(partials, acquire_partials(encoder, kName, count, params.head_dim));
   }
-  std::vector<Argument> arguments(kHeadNormRopeBackwardParams + 1);
-  arguments[kHeadNormRopeBackwardX] = op.x;
-  arguments[kHeadNormRopeBackwardWeight] = op.weight;
-  arguments[kHeadNormRopeBackwardPositions] = op.angles.positions;
-  arguments[kHeadNormRopeBackwardFreqFactors] = op.angles.freq_factors;
-  arguments[kHeadNormRopeBackwardCos] = op.angles.cos;
-  arguments[kHeadNormRopeBackwardSin] = op.angles.sin;
-  arguments[kHeadNormRopeBackwardDy] = op.dy;
-  arguments[kHeadNormRopeBackwardDx] = op.dx;
-  arguments[kHeadNormRopeBackwardDwPartial] = partials;
+  std::vector<Argument> arguments = bind(
+      kHeadNormRopeBackwardParams + 1, {{kHeadNormRopeBackwardX, op.x},
+                                        {kHeadNormRopeBackwardWeight, op.weight},
+                                        {kHeadNormRopeBackwardPositions, op.angles.positions},
+                                        {kHeadNormRopeBackwardFreqFactors, op.angles.freq_factors},
+                                        {kHeadNormRopeBackwardCos, op.angles.cos},
+                                        {kHeadNormRopeBackwardSin, op.angles.sin},
+                                        {kHeadNormRopeBackwardDy, op.dy},
+                                        {kHeadNormRopeBackwardDx, op.dx},
+                                        {kHeadNormRopeBackwardDwPartial, partials}});
   arguments[kHeadNormRopeBackwardParams] = Argument::bytes(params);
   NORITE_TRY(dispatch(encoder, kName, "fused_head_norm_rope_backward", std::move(arguments),
                       [&] { return plan_head_norm_rope_backward(params, arguments); }));

@@ -45,15 +45,15 @@ Result<void> encode_head_norm_rope_family(Encoder& encoder, std::string_view ope
   params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
   params.pairing = kernel_pairing(op.pairing);
 
-  std::vector<Argument> arguments(kHeadNormRopeParams + 1);
-  arguments[kHeadNormRopeX] = op.x;
-  arguments[kHeadNormRopeWeight] = op.weight;
-  arguments[kHeadNormRopePositions] = op.angles.positions;
-  arguments[kHeadNormRopeFreqFactors] = op.angles.freq_factors;
-  arguments[kHeadNormRopeCos] = op.angles.cos;
-  arguments[kHeadNormRopeSin] = op.angles.sin;
-  arguments[kHeadNormRopeY] = op.y;
-  arguments[kHeadNormRopeCopy] = op.copy;
+  std::vector<Argument> arguments =
+      bind(kHeadNormRopeParams + 1, {{kHeadNormRopeX, op.x},
+                                     {kHeadNormRopeWeight, op.weight},
+                                     {kHeadNormRopePositions, op.angles.positions},
+                                     {kHeadNormRopeFreqFactors, op.angles.freq_factors},
+                                     {kHeadNormRopeCos, op.angles.cos},
+                                     {kHeadNormRopeSin, op.angles.sin},
+                                     {kHeadNormRopeY, op.y},
+                                     {kHeadNormRopeCopy, op.copy}});
   arguments[kHeadNormRopeParams] = Argument::bytes(params);
   return dispatch(encoder, operation, "fused_head_norm_rope", std::move(arguments),
                   [&] { return plan_head_norm_rope(params, arguments); });

@@ -74,23 +74,23 @@ Plan plan_head_norm_rope(const HeadNormRopeParams& params, std::span<const Argum
   const bool exchanges_sums =
       params.normalise != 0 && layout.width > 1 && !halves_meet(layout, params.pairing);
   const int64_t token_groups = (params.tokens - 1) / layout.tokens_at_once() + 1;
-  Plan plan{.kernel = "fused_head_norm_rope",
-            .macros = {{"X_TYPE", kernel_type(dtype)},
-                       {"WEIGHT_TYPE", kernel_type(weight, x)},
-                       {"COPY_TYPE", kernel_type(copy, x)},
-                       {"HAS_WEIGHT", flag(weight.bound())},
-                       {"WEIGHT_ONE_PLUS", flag(params.weight_mode == kWeightOnePlus)},
-                       {"HAS_POSITIONS", flag(arguments[kHeadNormRopePositions].bound())},
-                       {"HAS_FREQ_FACTORS", flag(arguments[kHeadNormRopeFreqFactors].bound())},
-                       {"HAS_CACHE", flag(cos.bound())},
-                       {"HAS_COPY", flag(copy.bound())},
-                       {"NORMALISE", flag(params.normalise != 0)},
-                       {"INTERLEAVED", flag(params.pairing == kPairInterleaved)},
-                       {"EXCHANGES_SUMS", flag(exchanges_sums)},
-                       {"GROUPS_PER_TOKEN", groups_per_token}},
+  Plan plan{.key = {"fused_head_norm_rope",
+                    {{"X_TYPE", kernel_type(dtype)},
+                     {"WEIGHT_TYPE", kernel_type(weight, x)},
+                     {"COPY_TYPE", kernel_type(copy, x)},
+                     {"HAS_WEIGHT", flag(weight.bound())},
+                     {"WEIGHT_ONE_PLUS", flag(params.weight_mode == kWeightOnePlus)},
+                     {"HAS_POSITIONS", flag(arguments[kHeadNormRopePositions].bound())},
+                     {"HAS_FREQ_FACTORS", flag(arguments[kHeadNormRopeFreqFactors].bound())},
+                     {"HAS_CACHE", flag(cos.bound())},
+                     {"HAS_COPY", flag(copy.bound())},
+                     {"NORMALISE", flag(params.normalise != 0)},
+                     {"INTERLEAVED", flag(params.pairing == kPairInterleaved)},
+                     {"EXCHANGES_SUMS", flag(exchanges_sums)},
+                     {"GROUPS_PER_TOKEN", groups_per_token}}},
             .grid = {.groups = {token_groups * groups_per_token, 1, 1},
                      .threads = {layout.lanes, layout.teams, 1}}};
-  layout.add_to(plan.macros);
+  layout.add_to(plan.key.macros);
   return plan;
 }
 
@@ -114,19 +114,19 @@ Plan plan_head_norm_rope_backward(const HeadNormRopeBackwardParams& params,
                                             : (params.tokens - 1) / layout.tokens_at_once() + 1;
 
   Plan plan{
-      .kernel = "fused_head_norm_rope_backward",
-      .macros = {{"X_TYPE", kernel_type(dtype)},
-                 {"WEIGHT_TYPE", kernel_type(weight, x)},
-                 {"HAS_WEIGHT", flag(weight.bound())},
-                 {"WEIGHT_ONE_PLUS", flag(params.weight_mode == kWeightOnePlus)},
-                 {"HAS_POSITIONS", flag(arguments[kHeadNormRopeBackwardPositions].bound())},
-                 {"HAS_FREQ_FACTORS", flag(arguments[kHeadNormRopeBackwardFreqFactors].bound())},
-                 {"HAS_CACHE", flag(cos.bound())},
-                 {"HAS_DX", flag(arguments[kHeadNormRopeBackwardDx].bound())},
-                 {"HAS_DW", flag(dw_partial.bound())},
-                 {"INTERLEAVED", flag(params.pairing == kPairInterleaved)}},
+      .key = {"fused_head_norm_rope_backward",
+              {{"X_TYPE", kernel_type(dtype)},
+               {"WEIGHT_TYPE", kernel_type(weight, x)},
+               {"HAS_WEIGHT", flag(weight.bound())},
+               {"WEIGHT_ONE_PLUS", flag(params.weight_mode == kWeightOnePlus)},
+               {"HAS_POSITIONS", flag(arguments[kHeadNormRopeBackwardPositions].bound())},
+               {"HAS_FREQ_FACTORS", flag(arguments[kHeadNormRopeBackwardFreqFactors].bound())},
+               {"HAS_CACHE", flag(cos.bound())},
+               {"HAS_DX", flag(arguments[kHeadNormRopeBackwardDx].bound())},
+               {"HAS_DW", flag(dw_partial.bound())},
+               {"INTERLEAVED", flag(params.pairing == kPairInterleaved)}}},
       .grid = {.groups = {groups, 1, 1}, .threads = {layout.lanes, layout.teams, 1}}};
-  layout.add_to(plan.macros);
+  layout.add_to(plan.key.macros);
   return plan;
 }
 
