@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "core/footprint.hpp"
@@ -39,23 +38,39 @@ class HazardTracker {
   /// Records a dispatch; true if a barrier must come before it.
   bool add(const Accesses& accesses);
   /// Forgets what came before: a barrier follows in any case.
-  void fence() { ++barriers_; }
+  void fence();
 
  private:
-  struct Open {
-    Accesses accesses;
-    int64_t after_barrier = 0;
+  /// Footprints of one storage, each with the place of the one before it.
+  struct Chain {
+    int32_t last = -1;
+    int32_t length = 0;
   };
-  /// Sets met_ to what is open of the storages that `accesses` meets, reads first.
-  void find_met(const Accesses& accesses);
-  [[nodiscard]] bool conflicts(const Accesses& accesses) const;
-  /// What the storage has met since the last barrier.
-  Accesses& since_barrier(Open& open) const;
+  struct Touched {
+    Footprint footprint;
+    int32_t before;
+  };
+  struct Open {
+    const Storage* storage = nullptr;
+    int64_t after_barrier = -1;
+    Chain reads, writes;
+  };
 
-  // By storage: dispatches on different buffers never meet. What came before the last barrier stays
-  // until its storage is met again, so that a barrier frees and takes no memory.
-  std::unordered_map<const Storage*, Open> open_;
-  std::vector<Open*> met_;  // by the dispatch that is being recorded
+  /// Where the storage is, or is to be.
+  [[nodiscard]] size_t slot_of(const Storage* storage) const;
+  [[nodiscard]] Open since_barrier(const Storage* storage) const;
+  [[nodiscard]] bool meets(const Chain& chain, const Footprint& one) const;
+  [[nodiscard]] bool conflicts(const Accesses& accesses) const;
+  void make_room(size_t storages);
+  Open& open(const Storage* storage);
+  void insert(Chain& chain, const Footprint& one);
+
+  // By storage: dispatches on different buffers never meet. A table by hash, at most half full, in
+  // which what came before the last barrier counts as empty: a barrier takes no time, and no
+  // memory.
+  std::vector<Open> slots_;
+  size_t used_ = 0;
+  std::vector<Touched> touched_;  // since the last barrier
   int64_t barriers_ = 0;
 };
 

@@ -11,10 +11,15 @@ namespace norite::ops {
 
 namespace {
 
+/// items / each, rounded up; each is a power of two. The search below takes many.
+int64_t shares(int64_t items, int64_t each) {
+  return ((items - 1) >> std::countr_zero(static_cast<uint64_t>(each))) + 1;
+}
+
 /// About how many instructions a token takes, of one team's lanes each.
 int64_t instructions(const HeadLayout& layout, int64_t heads) {
   constexpr int64_t kGroup = 150, kAngle = 70, kSlot = 170;
-  const int64_t angles = (layout.slots * layout.width - 1) / layout.teams_per_token + 1;
+  const int64_t angles = shares(layout.slots * layout.width, layout.teams_per_token);
   const int64_t once = kGroup + kAngle * angles + kSlot * layout.heads_per_team * layout.slots;
   return once * layout.rounds(heads) * layout.teams_per_token;
 }
@@ -22,7 +27,7 @@ int64_t instructions(const HeadLayout& layout, int64_t heads) {
 }  // namespace
 
 int64_t HeadLayout::rounds(int64_t heads) const {
-  return (heads - 1) / (teams_per_token * heads_per_team) + 1;
+  return shares(heads, teams_per_token * heads_per_team);
 }
 
 void HeadLayout::add_to(core::Macros& macros) const {
