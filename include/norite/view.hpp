@@ -13,7 +13,8 @@ namespace norite {
 class NORITE_API View {
  public:
   View() = default;
-  View(const Buffer& buffer) noexcept;  // NOLINT: the whole buffer is a view of itself
+  View(const Buffer& buffer) noexcept  // NOLINT: the whole buffer is a view of itself
+      : buffer_(buffer), layout_(std::shared_ptr<void>(), &buffer.layout()) {}
 
   /// Any strides (>= 0; 0 repeats an element) and offset, checked against the buffer.
   [[nodiscard]] static Result<View> make(const Buffer& buffer, DType dtype, const Shape& shape,

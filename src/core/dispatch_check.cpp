@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "core/footprint.hpp"
-
 namespace norite::core {
 
 namespace {
@@ -16,8 +14,8 @@ tl::unexpected<Error> refuse(std::string_view label, fmt::format_string<T...> fo
               fmt::format("{}: {}", label, fmt::format(format, std::forward<T>(values)...)));
 }
 
-Result<void> check_size(std::string_view label, const Parameter& parameter, int64_t bytes) {
-  if (bytes >= parameter.min_bytes) return {};
+tl::unexpected<Error> refuse_size(std::string_view label, const Parameter& parameter,
+                                  int64_t bytes) {
   return refuse(label, "argument \"{}\" has {} bytes, expected at least {}", parameter.name, bytes,
                 parameter.min_bytes);
 }
@@ -27,7 +25,9 @@ Result<void> check_constants(std::string_view label, const Parameter& parameter,
   if (parameter.access != Access::bytes && !parameter.constants_allowed) {
     return refuse(label, "argument \"{}\" is constants, expected a view", parameter.name);
   }
-  return check_size(label, parameter, static_cast<int64_t>(argument.constants().size()));
+  const auto bytes = static_cast<int64_t>(argument.constants().size());
+  if (bytes < parameter.min_bytes) return refuse_size(label, parameter, bytes);
+  return {};
 }
 
 Result<void> check_view(std::string_view label, const Parameter& parameter, const View& view,
@@ -45,8 +45,10 @@ Result<void> check_view(std::string_view label, const Parameter& parameter, cons
                   "than once",
                   parameter.name, to_string(view.strides()), to_string(view.shape()));
   }
-  const Footprint touched = footprint(view);
-  return check_size(label, parameter, touched.end - touched.begin);
+  const ByteRuns& touched = view.layout().touched;
+  const int64_t bytes = touched.end - touched.begin;
+  if (bytes < parameter.min_bytes) return refuse_size(label, parameter, bytes);
+  return {};
 }
 
 Result<void> check_argument(std::string_view label, size_t position, const Parameter& parameter,
@@ -65,6 +67,7 @@ Result<void> check_argument(std::string_view label, size_t position, const Param
 }
 
 Result<void> check_extents(std::string_view label, const Grid& grid) {
+  const bool ragged = grid.total != std::array<int64_t, 3>{};
   for (size_t axis = 0; axis < 3; ++axis) {
     const int64_t groups = grid.groups[axis];
     const int64_t threads = grid.threads[axis];
@@ -75,7 +78,6 @@ Result<void> check_extents(std::string_view label, const Grid& grid) {
                     groups, threads, axis);
     }
     const int64_t total = grid.total[axis];
-    const bool ragged = grid.total != std::array<int64_t, 3>{};
     if (ragged && (total < 1 || (total - 1) / threads + 1 != groups)) {
       return refuse(label, "the grid has {} threads along axis {}, which is not {} groups of {}",
                     total, axis, groups, threads);
@@ -121,7 +123,7 @@ Result<void> check_threadgroup_memory(std::string_view label, const GridRules& r
 
 Result<void> check_arguments(std::string_view label, const Pipeline& pipeline,
                              std::span<const Argument> arguments, const Backend& backend) {
-  const auto& parameters = pipeline.parameters();
+  const auto& parameters = pipeline.state()->parameters();
   if (arguments.size() > parameters.size()) {
     return refuse(label, "{} arguments, expected at most {}", arguments.size(), parameters.size());
   }

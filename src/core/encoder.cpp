@@ -83,7 +83,7 @@ Result<void> Encoder::dispatch_owned(const Pipeline& pipeline, std::vector<Argum
   int64_t bytes_read = 0, bytes_written = 0;
   for (const auto& read : accesses.reads) bytes_read += read.bytes;
   for (const auto& write : accesses.writes) bytes_written += write.bytes;
-  arguments.resize(pipeline.parameters().size());
+  arguments.resize(pipeline.state()->parameters().size());
   core::Command& command = impl_->list.commands.emplace_back();
   command.label = label;
   command.pipeline = pipeline;

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "core/builtin_kernels.hpp"
+#include "core/pipeline.hpp"
 
 namespace norite::core {
 
@@ -22,7 +23,7 @@ void find_accesses(const Pipeline& pipeline, std::span<const Argument> arguments
                    Accesses& accesses) {
   accesses.reads.clear();
   accesses.writes.clear();
-  const auto& parameters = pipeline.parameters();
+  const auto& parameters = pipeline.state()->parameters();
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i].view()) continue;
     add_access(arguments[i].view(), parameters[i].access, accesses);

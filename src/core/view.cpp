@@ -104,9 +104,6 @@ std::optional<Strides> reshaped_strides(const Shape& from, const Strides& stride
 
 }  // namespace
 
-View::View(const Buffer& buffer) noexcept
-    : buffer_(buffer), layout_(std::shared_ptr<void>(), &buffer.layout()) {}
-
 Result<View> View::make(const Buffer& buffer, DType dtype, const Shape& shape,
                         const Strides& strides, int64_t byte_offset) {
   if (!buffer) return fail(Code::invalid_argument, "view: the buffer is empty");

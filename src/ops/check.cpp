@@ -11,10 +11,6 @@
 
 namespace norite::ops {
 
-Shape leading_shape(const Shape& shape) {
-  return Shape(std::span<const int64_t>(shape.begin(), shape.end() - 1));
-}
-
 tl::unexpected<Error> Check::refuse(std::string_view argument, std::string_view problem) const {
   return fail(Code::invalid_argument, fmt::format("{}: {} {}", operation_, argument, problem));
 }

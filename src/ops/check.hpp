@@ -101,6 +101,8 @@ class Check {
 };
 
 /// The shape without its last axis.
-Shape leading_shape(const Shape& shape);
+inline Shape leading_shape(const Shape& shape) {
+  return Shape(std::span<const int64_t>(shape.begin(), shape.end() - 1));
+}
 
 }  // namespace norite::ops

@@ -21,10 +21,21 @@ struct Plan {
 };
 
 /// The dtype's name in kernels.
-const char* kernel_type(DType dtype);
+inline const char* kernel_type(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return "half";
+    case DType::bf16:
+      return "bfloat";
+    default:
+      return "float";
+  }
+}
 
 /// The type macro of an operand; where it is absent, something to compile with.
-const char* kernel_type(const Argument& operand, const Argument& otherwise);
+inline const char* kernel_type(const Argument& operand, const Argument& otherwise) {
+  return kernel_type((operand.bound() ? operand : otherwise).view().dtype());
+}
 
 /// 1 or 0.
 constexpr int flag(bool value) { return value ? 1 : 0; }
@@ -52,6 +63,8 @@ inline bool is_aligned(const Argument& operand, std::initializer_list<int64_t> s
 }
 
 /// `items` shared out over groups of `each`, with `threads` threads a group.
-Grid groups_of(int64_t items, int64_t each, int64_t threads);
+inline Grid groups_of(int64_t items, int64_t each, int64_t threads) {
+  return {.groups = {(items - 1) / each + 1, 1, 1}, .threads = {threads, 1, 1}};
+}
 
 }  // namespace norite::ops

@@ -75,8 +75,6 @@ RowPlan spread_rows(RowPlan plan, int64_t rows) {
   return plan;
 }
 
-int row_dims(const RowDims& rows) { return rows.count[0] * rows.count[1] == 1 ? 1 : 3; }
-
 bool rows_alike(const RowPlace& a, const RowPlace& b) {
   const auto begin = [](const RowPlace& place) { return begin_in_pack(place.operand); };
   const auto step = [](const RowPlace& place) {

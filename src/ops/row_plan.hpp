@@ -48,7 +48,7 @@ bool are_few(int64_t rows, int64_t threads);
 RowPlan spread_rows(RowPlan plan, int64_t rows);
 
 /// ROW_DIMS: 1 where all rows lie evenly, which saves their addresses much arithmetic.
-int row_dims(const RowDims& rows);
+inline int row_dims(const RowDims& rows) { return rows.count[0] * rows.count[1] == 1 ? 1 : 3; }
 
 /// An operand's rows.
 struct RowPlace {

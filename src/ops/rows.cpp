@@ -42,10 +42,6 @@ RowAxes ordered_axes(const Shape& leading, const View& x, RowOrder order) {
 
 }  // namespace
 
-int64_t row_count(const RowDims& rows) noexcept {
-  return rows.count[0] * rows.count[1] * rows.count[2];
-}
-
 Result<RowDims> collapse_rows(const Check& check, const Shape& leading, RowOrder order,
                               std::initializer_list<RowOperand> operands) {
   RowDims rows = {{1, 1, 1}};

@@ -24,6 +24,8 @@ enum class RowOrder : uint8_t { memory, logical };
 Result<RowDims> collapse_rows(const Check& check, const Shape& leading, RowOrder order,
                               std::initializer_list<RowOperand> operands);
 
-int64_t row_count(const RowDims& rows) noexcept;
+inline int64_t row_count(const RowDims& rows) noexcept {
+  return rows.count[0] * rows.count[1] * rows.count[2];
+}
 
 }  // namespace norite::ops
