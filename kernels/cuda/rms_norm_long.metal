@@ -90,9 +90,9 @@ void rms_norm_long(
       if (HAS_RESIDUAL) residuals.start(step, residual + row_offset(at, params.residual), place);
     }
     end_copies();
-    if (index == 0) {
+    if (index == 0 && coming < rows) {
       tickets[step % 2] = ticket;
-      if (coming < rows) ticket = take_ticket(counter);
+      ticket = take_ticket(counter);
     }
     const bool waiting = behind < rows;
     const RowIndex at_behind = row_index(params.rows, behind);
