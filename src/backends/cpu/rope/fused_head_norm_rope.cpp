@@ -11,7 +11,7 @@
 #include <hwy/highway.h>
 
 #include "backends/cpu/kernels.hpp"
-#include "backends/cpu/rope/heads-inl.h"
+#include "backends/cpu/rope/head_stream-inl.h"
 #include "backends/cpu/simd/dispatch.hpp"
 #include "backends/cpu/streaming.hpp"
 
@@ -34,7 +34,7 @@ struct HeadGroup {
 /// A block in the order of O.
 template <class E, class O>
 HWY_INLINE Block reorder(Block v) {
-  if constexpr (std::is_same_v<E, BF16> == std::is_same_v<O, BF16>) return v;
+  if constexpr (E::kEvenOdd == O::kEvenOdd) return v;
   HWY_ALIGN float staged[block()];
   E::store_f32(v, staged);
   return O::load_f32(staged);
@@ -65,6 +65,7 @@ struct HeadOutput {
   std::byte* first = nullptr;
   int64_t element_bytes = 0;
   HeadStrides strides = {};
+  bool streaming = false;
   void (*write)(const HeadGroup<E>& group, void* to, int64_t head_stride) = nullptr;
 
   void put(const HeadGroup<E>& group, int64_t token, int64_t head) const {
@@ -79,7 +80,7 @@ HeadOutput<E> make_output_as(const HeadRuns& runs, const View& view, const HeadS
   std::byte* first = view.host_data();
   const bool streaming =
       view.size_bytes() >= kStreamBytes && !in_place && is_streamable<O>(runs, first, strides);
-  return {first, sizeof(typename O::Raw), strides,
+  return {first, sizeof(typename O::Raw), strides, streaming,
           streaming ? write_heads<E, O, Store::streaming> : write_heads<E, O, Store::cached>};
 }
 
@@ -87,7 +88,7 @@ template <class E>
 HeadOutput<E> make_output(const HeadRuns& runs, const View& view, const HeadStrides& strides,
                           bool in_place) {
   if (!view) return {};
-  return with_element(view.dtype(), [&](auto element) {
+  return with_element<std::conditional_t<E::kEvenOdd, E, BF16>>(view.dtype(), [&](auto element) {
     return make_output_as<E, decltype(element)>(runs, view, strides, in_place);
   });
 }
@@ -123,6 +124,7 @@ class HeadNormRope {
   using Raw = typename E::Raw;
 
   void run_tokens(int64_t begin, int64_t end) const {
+    if (copy_.write == nullptr && stream_heads(as_stream(), begin, end)) return;
     const float sign = params_.angles.negate != 0 ? -1.0f : 1.0f;
     // A group shares square roots, divisions and loads of the angles. Where memory alone is the
     // limit, heads go one by one, in its order.
@@ -136,6 +138,13 @@ class HeadNormRope {
       }
     }
     hwy::FlushStream();
+  }
+
+  HeadStream<E> as_stream() const {
+    return {params_,      runs_,
+            angles_,      weight_,
+            x_,           reinterpret_cast<Raw*>(y_.first),
+            y_.streaming, from_memory_ ? rows_ahead(token_bytes_) : 0};
   }
 
   void run_group(int64_t token, int64_t head, int64_t heads, const Rotation& rotation) const {
@@ -159,17 +168,10 @@ class HeadNormRope {
     for (int64_t head = 0; head < heads; head += kLanes) {
       VF sums = hn::Zero(DF());
       for (int64_t i = 0; i < std::min(kLanes, heads - head); ++i, x += params_.x.head) {
-        sums = with_lane(sums, i, sum_of_squares(x));
+        sums = with_lane(sums, i, sum_of_squares<E>(x, params_.head_dim, params_.eps));
       }
       hn::Store(rms_inv(sums, params_.head_dim, params_.eps), DF(), scales + head);
     }
-  }
-
-  HWY_INLINE float sum_of_squares(const Raw* x) const {
-    return sum_blocks(params_.head_dim, [=](Block acc, int64_t i, size_t count) HWY_ATTR {
-      const Block v = load_part<E>(x + i, count);
-      return mul_add(v, v, acc);
-    });
   }
 
   const HeadNormRopeParams& params_;
@@ -182,10 +184,16 @@ class HeadNormRope {
   Table weight_;
 };
 
-Result<void> HeadNormRopeKernel(const NativeCall& call) {
-  with_element(call.view(kHeadNormRopeX).dtype(),
-               [&](auto element) { HeadNormRope<decltype(element)>(call).run(call); });
+template <class B>
+Result<void> head_norm_rope(const NativeCall& call) {
+  with_element<B>(call.view(kHeadNormRopeX).dtype(),
+                  [&](auto element) { HeadNormRope<decltype(element)>(call).run(call); });
   return {};
+}
+
+Result<void> HeadNormRopeKernel(const NativeCall& call) { return head_norm_rope<BF16>(call); }
+Result<void> HeadNormRopeBF16Kernel(const NativeCall& call) {
+  return head_norm_rope<NativeBF16>(call);
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE
@@ -195,9 +203,11 @@ HWY_AFTER_NAMESPACE();
 namespace norite::cpu {
 
 HWY_EXPORT(HeadNormRopeKernel);
+HWY_EXPORT(HeadNormRopeBF16Kernel);
 
 KernelFunction fused_head_norm_rope(const SimdLevel& level) {
-  return NORITE_SIMD_SELECT(HeadNormRopeKernel, level);
+  return level.bf16 ? NORITE_SIMD_SELECT(HeadNormRopeBF16Kernel, level)
+                    : NORITE_SIMD_SELECT(HeadNormRopeKernel, level);
 }
 
 }  // namespace norite::cpu

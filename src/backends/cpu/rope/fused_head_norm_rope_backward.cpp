@@ -84,12 +84,29 @@ class HeadNormRopeBackward {
       make_rotation<E>(runs_, angles_.of(token, angles), -1.0f, rotation);
       for (int64_t head = 0; head < params_.heads; head += most) {
         select(group, token, head, std::min(most, params_.heads - head));
-        runs_.whole ? read<true>(group, rotation) : read<false>(group, rotation);
+        (this->*read_)(group, rotation);
         streaming_ ? write<Store::streaming>(group, dw) : write<Store::cached>(group, dw);
       }
     }
     hwy::FlushStream();
     if (dw_partial_) store_dw(dw, begin / params_.tokens_per_partial);
+  }
+
+  using Read = void (HeadNormRopeBackward::*)(Group&, const Rotation&) const;
+
+  /// Common sizes have code of their own.
+  static Read find_read(const HeadRuns& runs) {
+    if (!runs.whole || runs.interleaved) return &HeadNormRopeBackward::read<0>;
+    switch (runs.first.count) {
+      case 32:
+        return &HeadNormRopeBackward::read<32>;
+      case 64:
+        return &HeadNormRopeBackward::read<64>;
+      case 128:
+        return &HeadNormRopeBackward::read<128>;
+      default:
+        return &HeadNormRopeBackward::read<0>;
+    }
   }
 
   void select(Group& group, int64_t token, int64_t head, int64_t heads) const {
@@ -103,49 +120,53 @@ class HeadNormRopeBackward {
     group.heads = heads;
   }
 
-  template <bool kWhole>
+  template <int64_t kPairs>
   HWY_NOINLINE void read(Group& group, const Rotation& rotation) const {
     constexpr int64_t kLanes = static_cast<int64_t>(lanes());
     const DF d;
     for (int64_t head = 0; head < group.heads; head += kLanes) {
-      VF squares = hn::Zero(d), dots = hn::Zero(d);
-      for (int64_t i = 0; i < std::min(kLanes, group.heads - head); ++i) {
-        const Sums sums = read_head<kWhole>(group, head + i, rotation);
-        squares = with_lane(squares, i, sums.squares);
-        dots = with_lane(dots, i, sums.dots);
+      const Heads<Raw> x = {group.x + head * params_.x.head, params_.x.head,
+                            std::min(kLanes, group.heads - head)};
+      VF squares[kLanes], dots[kLanes];
+      for (int64_t i = 0; i < x.count; ++i) {
+        read_head<kPairs>(group, head + i, rotation, squares[i], dots[i]);
       }
-      const VF r = rms_inv(squares, params_.head_dim, params_.eps);
-      const VF mean = hn::Div(dots, hn::Set(d, static_cast<float>(params_.head_dim)));
+      const VF r = scales_of<E>(x, squares, params_.head_dim, params_.eps);
+      const VF mean =
+          hn::Div(sums_of_lanes(dots, x.count), hn::Set(d, static_cast<float>(params_.head_dim)));
       hn::Store(r, d, group.r + head);
       hn::Store(hn::Mul(hn::Mul(mean, r), hn::Mul(r, r)), d, group.shrink + head);
     }
   }
 
-  /// Sums of x^2 and g * w * x over one head.
-  struct Sums {
-    float squares, dots;
-  };
-
-  template <bool kWhole>
-  HWY_INLINE Sums read_head(Group& group, int64_t head, const Rotation& rotation) const {
+  /// Sums of x^2 and g * w * x over one head, by lane.
+  template <int64_t kPairs>
+  HWY_INLINE void read_head(Group& group, int64_t head, const Rotation& rotation, VF& squares_to,
+                            VF& dots_to) const {
     const Raw* x = group.x + head * params_.x.head;
     const Raw* dy = group.dy + head * params_.dy.head;
-    float* g = group.g + head * runs_.table_size;
+    float* g = group.g + head * (kPairs != 0 ? 2 * kPairs : runs_.table_size);
     const float* weight = weight_.values;
     Block squares = zero_block(), dots = zero_block();
-    rotate_heads<E, kWhole>(
+    rotate_heads<E, kPairs>(
         runs_, rotation, 1,
         [](const Run&, int64_t)
             HWY_ATTR { return Block{hn::Set(DF(), 1.0f), hn::Set(DF(), 1.0f)}; },
         [=](int64_t, const Run& run, int64_t i, size_t count)
             HWY_ATTR { return load_part<E>(dy + run.begin + i, count); },
         [=, &squares, &dots](int64_t, const Run& run, int64_t i, size_t count, Block v) HWY_ATTR {
-          const Block xs = load_part<E>(x + run.begin + i, count);
-          squares = mul_add(xs, xs, squares);
+          const auto bits = read_part<E>(x + run.begin + i, count);
+          const Block xs = E::unpack(bits);
+          if constexpr (kFlushesSquares<E>) {
+            squares.a = E::add_squares(bits, squares.a);
+          } else {
+            squares = mul_add(xs, xs, squares);
+          }
           dots = mul_add(mul(v, F32::load(weight + run.table + i)), xs, dots);
           F32::store_f32(v, g + run.table + i);
         });
-    return {sum_of(squares, zero_block()), sum_of(dots, zero_block())};
+    squares_to = hn::Add(squares.a, squares.b);
+    dots_to = hn::Add(dots.a, dots.b);
   }
 
   template <Store kStore>
@@ -192,13 +213,22 @@ class HeadNormRopeBackward {
   Raw* dx_;
   float* dw_partial_;
   const bool streaming_;
+  const Read read_ = find_read(runs_);
   Table weight_;
 };
 
-Result<void> HeadNormRopeBackwardKernel(const NativeCall& call) {
-  with_element(call.view(kHeadNormRopeBackwardX).dtype(),
-               [&](auto element) { HeadNormRopeBackward<decltype(element)>(call).run(call); });
+template <class B>
+Result<void> head_norm_rope_backward(const NativeCall& call) {
+  with_element<B>(call.view(kHeadNormRopeBackwardX).dtype(),
+                  [&](auto element) { HeadNormRopeBackward<decltype(element)>(call).run(call); });
   return {};
+}
+
+Result<void> HeadNormRopeBackwardKernel(const NativeCall& call) {
+  return head_norm_rope_backward<BF16>(call);
+}
+Result<void> HeadNormRopeBackwardBF16Kernel(const NativeCall& call) {
+  return head_norm_rope_backward<NativeBF16>(call);
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE
@@ -208,9 +238,11 @@ HWY_AFTER_NAMESPACE();
 namespace norite::cpu {
 
 HWY_EXPORT(HeadNormRopeBackwardKernel);
+HWY_EXPORT(HeadNormRopeBackwardBF16Kernel);
 
 KernelFunction fused_head_norm_rope_backward(const SimdLevel& level) {
-  return NORITE_SIMD_SELECT(HeadNormRopeBackwardKernel, level);
+  return level.bf16 ? NORITE_SIMD_SELECT(HeadNormRopeBackwardBF16Kernel, level)
+                    : NORITE_SIMD_SELECT(HeadNormRopeBackwardKernel, level);
 }
 
 }  // namespace norite::cpu

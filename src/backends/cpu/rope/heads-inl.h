@@ -111,7 +111,7 @@ HWY_INLINE Block neg_mul_add(Block v, Block w, Block c) {
 template <class E>
 HWY_INLINE Block swap_pairs(Block v) {
 #if HWY_TARGET != HWY_SCALAR
-  if constexpr (!std::is_same_v<E, BF16>) {
+  if constexpr (!E::kEvenOdd) {
     return {hn::Shuffle2301(v.a), hn::Shuffle2301(v.b)};
   }
 #endif
@@ -130,7 +130,7 @@ struct Rotation {
 template <class E>
 HWY_INLINE void store_interleaved(VF cos, VF sin, int64_t i, Rotation& to) {
   // What BF16 stores from even and odd elements is plain order, which is the block order of others.
-  using Order = std::conditional_t<std::is_same_v<E, BF16>, F32, BF16>;
+  using Order = std::conditional_t<E::kEvenOdd, F32, BF16>;
   Order::store_f32({cos, cos}, to.cos.values + i);
   Order::store_f32({hn::Neg(sin), sin}, to.sin.values + i);
 }
@@ -202,13 +202,16 @@ HWY_INLINE Block weighted_value(Block v, Block w) {
 
 /// Calls emit(head, run, i, count, v) for every block of `heads` heads, where v is the rotated
 /// weight(run, i) * load(head, run, i, count). Both blocks of a pair are loaded before either is
-/// emitted, so heads may be rotated in place. kWhole: runs.whole.
-template <class E, bool kWhole = false, class Weight, class Load, class Emit>
+/// emitted, so heads may be rotated in place. kPairs, unless 0: the head is made of so many pairs,
+/// whole blocks of them, not interleaved.
+template <class E, int64_t kPairs = 0, class Weight, class Load, class Emit>
 HWY_INLINE void rotate_heads(const HeadRuns& runs, const Rotation& rotation, int64_t heads,
                              Weight weight, Load load, Emit emit) {
-  const Run first = runs.first, second = runs.second;
-  if (runs.interleaved) {
-    for_blocks<kWhole>(first.count, [&](int64_t i, size_t count) HWY_ATTR {
+  constexpr bool kWhole = kPairs != 0;
+  const Run first = kWhole ? Run{0, kPairs, 0} : runs.first;
+  const Run second = kWhole ? Run{kPairs, kPairs, kPairs} : runs.second;
+  if (!kWhole && runs.interleaved) {
+    for_blocks(first.count, [&](int64_t i, size_t count) HWY_ATTR {
       const Block w = weight(first, i);
       const Block cos = weighted_angle<E>(rotation.cos_at(i), w);
       const Block sin = weighted_angle<E>(rotation.sin_at(i), swap_pairs<E>(w));
@@ -250,11 +253,78 @@ HWY_INLINE VF with_lane(VF v, int64_t i, float value) {
   return hn::IfThenElse(lane, hn::Set(d, value), v);
 }
 
+#if HWY_TARGET <= HWY_AVX3
+
+alignas(64) inline constexpr int32_t kFirstOfEachFour[16] = {0, 4, 8, 12, 0, 4, 8, 12,
+                                                             0, 4, 8, 12, 0, 4, 8, 12};
+
+/// The sum of all lanes of each vector, in four lanes each, added in the order of hn::SumOfLanes.
+HWY_INLINE VF sums_of_lanes(VF a, VF b, VF c, VF d) {
+  const auto halves = [](VF v, VF w) HWY_ATTR {
+    return hn::Add(VF{_mm512_shuffle_f32x4(v.raw, w.raw, 0x44)},
+                   VF{_mm512_shuffle_f32x4(v.raw, w.raw, 0xEE)});
+  };
+  const VF ab = halves(a, b), cd = halves(c, d);
+  const VF quarters = hn::Add(VF{_mm512_shuffle_f32x4(ab.raw, cd.raw, 0x88)},
+                              VF{_mm512_shuffle_f32x4(ab.raw, cd.raw, 0xDD)});
+  const VF pairs = hn::Add(quarters, hn::Shuffle1032(quarters));
+  return hn::Add(pairs, hn::Shuffle2301(pairs));
+}
+
+#endif
+
+/// In lane i the sum of all lanes of v[i], for `count` vectors, at most lanes().
+HWY_INLINE VF sums_of_lanes(const VF* v, int64_t count) {
+  const DF d;
+  VF sums = hn::Zero(d);
+#if HWY_TARGET <= HWY_AVX3
+  const auto first_of_each = hn::SetTableIndices(d, kFirstOfEachFour);
+  for (int64_t i = 0; i < count; i += 4) {
+    const auto at = [=](int64_t k) HWY_ATTR { return v[std::min(i + k, count - 1)]; };
+    const VF four = hn::TableLookupLanes(sums_of_lanes(at(0), at(1), at(2), at(3)), first_of_each);
+    sums = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(i)), sums, four);
+  }
+#else
+  for (int64_t i = 0; i < count; ++i) {
+    sums = with_lane(sums, i, hn::GetLane(hn::SumOfLanes(d, v[i])));
+  }
+#endif
+  return sums;
+}
+
 /// 1 / sqrt(sum / dim + eps)
 HWY_INLINE VF rms_inv(VF sum, int64_t dim, float eps) {
   const DF d;
   const VF mean = hn::Div(sum, hn::Set(d, static_cast<float>(dim)));
   return hn::Div(hn::Set(d, 1.0f), hn::Sqrt(hn::Add(mean, hn::Set(d, eps))));
+}
+
+/// Neighbouring heads of one token.
+template <class Raw>
+struct Heads {
+  const Raw* x;
+  int64_t stride, count;
+
+  HWY_INLINE const Raw* head(int64_t i) const { return x + i * stride; }
+};
+
+/// In lane i, 1 / sqrt(mean of squares + eps) of head i, given its squares by lane. At most lanes()
+/// heads.
+template <class E>
+HWY_INLINE VF scales_of(const Heads<typename E::Raw>& heads, const VF* squares, int64_t dim,
+                        float eps) {
+  VF sums = sums_of_lanes(squares, heads.count);
+  if constexpr (kFlushesSquares<E>) {
+    const auto are_small = hn::Lt(sums, hn::Set(DF(), kLeastFlushedSum));
+    if (HWY_UNLIKELY(eps < kLeastFlushedSum && !hn::AllFalse(DF(), are_small))) {
+      HWY_ALIGN float exact[lanes()] = {};
+      for (int64_t i = 0; i < heads.count; ++i) {
+        exact[i] = sum_of_squares<E>(heads.head(i), dim, eps);
+      }
+      sums = hn::Load(DF(), exact);
+    }
+  }
+  return rms_inv(sums, dim, eps);
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

@@ -7,6 +7,8 @@
 // with a block (weights, cosines) must be in the same order: load_f32 and store_f32 of each element
 // type convert between plain f32 memory and a block.
 //
+// kEvenOdd says which.
+//
 // Each element type also has its packed form, the bits of a block as they are stored: pack rounds
 // (to nearest, ties to even; NaN stays NaN) and unpack is exact.
 //
@@ -54,6 +56,7 @@ HWY_INLINE void store_vector(hn::Vec<D> v, D d, hn::TFromD<D>* to) {
 struct F32 {
   using Raw = float;
   using Packed = Block;
+  static constexpr bool kEvenOdd = false;
 
   static HWY_INLINE Packed pack(Block v) { return v; }
   static HWY_INLINE Block unpack(Packed bits) { return bits; }
@@ -74,6 +77,7 @@ struct F32 {
 struct BF16 {
   using Raw = uint16_t;
   using Packed = VU;
+  static constexpr bool kEvenOdd = true;
 
   // Two 16-bit lanes at a time: what rounding adds to the upper half of a float is the carry out of
   // lower + 0x7FFF + (upper & 1), and that is the top bit of a rounding average. The two
@@ -128,11 +132,42 @@ struct BF16 {
   }
 };
 
+#if HWY_TARGET <= HWY_AVX3
+
+/// bf16 by instructions that this level does not promise: SimdLevel::bf16 does. Assembly, because
+/// compilers offer them only to functions of another target.
+struct NativeBF16 : BF16 {
+  static HWY_INLINE Packed pack(Block v) {
+    __m512i halves;  // all even elements, then all odd ones
+    asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(halves) : "v"(v.a.raw), "v"(v.b.raw));
+    const VU bits{_mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved), halves)};
+    // The instruction takes subnormal floats for zero.
+    const bool has_zero = _mm512_testn_epi16_mask(bits.raw, _mm512_set1_epi16(0x7FFF)) != 0;
+    return HWY_UNLIKELY(has_zero) ? BF16::pack(v) : bits;
+  }
+
+  /// acc + x * x for every element x. Takes what is subnormal for zero, products and sums too.
+  static HWY_INLINE VF add_squares(Packed x, VF acc) {
+    asm("vdpbf16ps %1, %1, %0" : "+v"(acc.raw) : "v"(x.raw));
+    return acc;
+  }
+
+ private:
+  alignas(64) static constexpr uint16_t kInterleaved[32] = {
+      0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+      8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+};
+
+#else
+using NativeBF16 = BF16;
+#endif
+
 struct F16 {
   using Raw = uint16_t;
   struct Packed {
     VHalves a, b;
   };
+  static constexpr bool kEvenOdd = false;
 
   static HWY_INLINE Packed pack(Block v) { return {narrow_f16(v.a), narrow_f16(v.b)}; }
   static HWY_INLINE Block unpack(Packed bits) { return {widen_f16(bits.a), widen_f16(bits.b)}; }
@@ -156,14 +191,14 @@ struct F16 {
   static HWY_INLINE void store_f32(Block v, float* to) { F32::store_f32(v, to); }
 };
 
-/// body(F16()), body(BF16()) or body(F32()): a float dtype as a type.
-template <class Body>
+/// body(F16()), body(B()) or body(F32()): a float dtype as a type. B: BF16 or NativeBF16.
+template <class B = BF16, class Body>
 HWY_INLINE auto with_element(DType dtype, Body body) {
   switch (dtype) {
     case DType::f16:
       return body(F16());
     case DType::bf16:
-      return body(BF16());
+      return body(B());
     default:
       return body(F32());
   }
@@ -199,11 +234,16 @@ HWY_INLINE void copy_part_out(const T* staged, size_t count, T* to) {
 /// The first `count` <= block() elements of a block; the rest reads as zero. A constant count of
 /// block() is a plain load.
 template <class E>
-HWY_INLINE Block load_part(const typename E::Raw* from, size_t count) {
-  if (count == block()) return E::load(from);
+HWY_INLINE typename E::Packed read_part(const typename E::Raw* from, size_t count) {
+  if (count == block()) return E::read(from);
   HWY_ALIGN typename E::Raw staged[block()] = {};
   copy_part_in(from, count, staged);
-  return E::load(staged);
+  return E::read(staged);
+}
+
+template <class E>
+HWY_INLINE Block load_part(const typename E::Raw* from, size_t count) {
+  return E::unpack(read_part<E>(from, count));
 }
 
 template <class E, Store kStore = Store::cached>

@@ -6,6 +6,18 @@
 
 namespace norite::cpu {
 
+namespace {
+
+bool has_bf16_instructions() {
+#if HWY_ARCH_X86
+  return __builtin_cpu_supports("avx512bf16") != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
 const std::vector<SimdLevel>& simd_levels() {
   // Highway gives better targets lower bits. The lowest level needs no instruction set of its own,
   // so SupportedTargets() may leave it out, but it was compiled and runs everywhere.
@@ -14,7 +26,11 @@ const std::vector<SimdLevel>& simd_levels() {
     int64_t left = HWY_TARGETS & (hwy::SupportedTargets() | HWY_STATIC_TARGET);
     while (left != 0) {
       const int64_t lowest = left & -left;
-      found.push_back({hwy::TargetName(lowest), lowest});
+      const std::string name = hwy::TargetName(lowest);
+      if (lowest <= HWY_AVX3 && has_bf16_instructions()) {
+        found.push_back({name + "_BF16", lowest, true});
+      }
+      found.push_back({name, lowest});
       left &= left - 1;
     }
     return found;

@@ -14,8 +14,9 @@
 namespace norite::cpu {
 
 struct SimdLevel {
-  std::string name;          // "AVX3", "AVX2", ...
-  int64_t hwy_targets = 0;   // Highway's bit of this level
+  std::string name;         // "AVX3", "AVX2", ...
+  int64_t hwy_targets = 0;  // Highway's bit of this level
+  bool bf16 = false;        // and AVX512_BF16, of which Highway's levels know nothing
 };
 
 /// The levels that were compiled in and that this machine runs, the best first.

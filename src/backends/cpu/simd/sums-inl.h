@@ -12,6 +12,8 @@
 
 #include <hwy/highway.h>
 
+#include <type_traits>
+
 #include "backends/cpu/simd/blocks-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,10 +26,14 @@ HWY_INLINE Block mul_add(Block x, Block y, Block acc) {
   return {hn::MulAdd(x.a, y.a, acc.a), hn::MulAdd(x.b, y.b, acc.b)};
 }
 
+/// Two blocks as one vector.
+HWY_INLINE VF sum_by_lane(Block even, Block odd) {
+  return hn::Add(hn::Add(even.a, odd.a), hn::Add(even.b, odd.b));
+}
+
 /// All elements of two blocks.
 HWY_INLINE float sum_of(Block even, Block odd) {
-  const VF sum = hn::Add(hn::Add(even.a, odd.a), hn::Add(even.b, odd.b));
-  return hn::GetLane(hn::SumOfLanes(DF(), sum));
+  return hn::GetLane(hn::SumOfLanes(DF(), sum_by_lane(even, odd)));
 }
 
 /// accumulate(sums, i, count) adds the terms of one block, as in for_blocks, to sums that start as
@@ -60,6 +66,44 @@ HWY_INLINE float sum_blocks(int64_t dim, Accumulate accumulate) {
     acc = accumulate(acc, i, count);
   });
   return sum_of(even, odd);
+}
+
+/// Squares by an instruction that takes what is subnormal for zero.
+template <class E>
+inline constexpr bool kFlushesSquares =
+    std::is_same_v<E, NativeBF16> && !std::is_same_v<NativeBF16, BF16>;
+
+/// From here on a sum of squares has lost less than 2^-30 of itself, or of eps beside it, to that.
+inline constexpr float kLeastFlushedSum = 0x1p-70f;
+
+/// Sums of the squares of a row, one a lane.
+template <class E>
+HWY_INLINE VF squares_by_lane(const typename E::Raw* x, int64_t dim) {
+  if constexpr (kFlushesSquares<E>) {
+    VF even = hn::Zero(DF()), odd = even;
+    accumulate_blocks(dim, even, odd, [=](VF& acc, int64_t i, size_t count) HWY_ATTR {
+      acc = E::add_squares(read_part<E>(x + i, count), acc);
+    });
+    return hn::Add(even, odd);
+  } else {
+    Block even = zero_block(), odd = zero_block();
+    accumulate_blocks(dim, even, odd, [=](Block& acc, int64_t i, size_t count) HWY_ATTR {
+      const Block v = load_part<E>(x + i, count);
+      acc = mul_add(v, v, acc);
+    });
+    return sum_by_lane(even, odd);
+  }
+}
+
+/// Sum of the squares of a row, to be added to eps once divided.
+template <class E>
+HWY_INLINE float sum_of_squares(const typename E::Raw* x, int64_t dim, float eps) {
+  const float sum = hn::GetLane(hn::SumOfLanes(DF(), squares_by_lane<E>(x, dim)));
+  if constexpr (kFlushesSquares<E>) {
+    const bool is_exact = sum >= kLeastFlushedSum || eps >= kLeastFlushedSum;
+    if (HWY_UNLIKELY(!is_exact)) return sum_of_squares<BF16>(x, dim, eps);
+  }
+  return sum;
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

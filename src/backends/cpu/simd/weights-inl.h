@@ -14,7 +14,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <type_traits>
 
 #include "backends/cpu/simd/blocks-inl.h"
 #include "backends/cpu/thread_weights.hpp"
@@ -39,7 +38,7 @@ HWY_INLINE void expand_weight_as(const void* weight, float offset, int64_t dim, 
     Block v = load_part<W>(from + i, count);
     // -0 is the neutral element of addition: it leaves even a weight of -0 as it is.
     v = {hn::Add(v.a, added), hn::Add(v.b, added)};
-    if constexpr (std::is_same_v<E, BF16> != std::is_same_v<W, BF16>) {  // of another block order
+    if constexpr (E::kEvenOdd != W::kEvenOdd) {  // of another block order
       HWY_ALIGN float staged[block()];
       W::store_f32(v, staged);
       v = E::load_f32(staged);
@@ -81,7 +80,7 @@ class Weights {
 
  private:
   [[nodiscard]] bool is_given_expanded() const {
-    return !std::is_same_v<E, BF16> && dtype_ == DType::f32 && mode_ == kWeightPlain &&
+    return !E::kEvenOdd && dtype_ == DType::f32 && mode_ == kWeightPlain &&
            padded_to_blocks(dim_) == static_cast<size_t>(dim_);
   }
 
