@@ -84,8 +84,9 @@ Result<void> Encoder::dispatch_owned(const Pipeline& pipeline, std::vector<Argum
   for (const auto& read : accesses.reads) bytes_read += read.bytes;
   for (const auto& write : accesses.writes) bytes_written += write.bytes;
   arguments.resize(pipeline.state()->parameters().size());
+  std::string name(label);  // before there is a command: memory may run out
   core::Command& command = impl_->list.commands.emplace_back();
-  command.label = label;
+  command.label = std::move(name);
   command.pipeline = pipeline;
   command.arguments = std::move(arguments);
   command.grid = grid;

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <array>
-#include <cassert>
 #include <concepts>
+#include <exception>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -45,7 +45,7 @@ class Macros {
   Macros(std::initializer_list<Macro> macros) { add(macros); }
 
   void add(std::initializer_list<Macro> macros) {
-    assert(count_ + macros.size() <= kMost);
+    if (count_ + macros.size() > kMost) std::terminate();  // no kernel has so many
     for (const Macro& macro : macros) macros_[count_++] = macro;
   }
   [[nodiscard]] Specialisation specialisation() const;

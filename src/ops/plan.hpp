@@ -43,7 +43,8 @@ constexpr int flag(bool value) { return value ? 1 : 0; }
 /// Backends align what they allocate, so that an offset may stand for the address; memory of the
 /// host's own may begin anywhere.
 inline int64_t address_of(const View& view) {
-  return reinterpret_cast<intptr_t>(view.buffer().storage()->host_data()) + view.byte_offset();
+  const auto* data = view.buffer().storage()->host_data();
+  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(data)) + view.byte_offset();
 }
 
 /// Bytes by which an operand begins after a pack.

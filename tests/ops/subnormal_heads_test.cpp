@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <random>
 #include <span>
 
 #include "host_values.hpp"
@@ -83,6 +85,30 @@ TEST_P(SubnormalHeads, SquaresCountBackward) {
   });
   const auto got = test::download(dx);
   for (size_t i = 0; i < size_; ++i) ASSERT_EQ(got[i], to_float(to_bfloat16(dy[i] / kX)));
+}
+
+TEST_P(SubnormalHeads, NeighboursOfTinyHeadsKeepTheirBits) {
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  const Buffer weight = test::upload(device(), DType::f32, {dim_}, std::vector<float>(size_, 1.0f));
+  for (int trial = 0; trial < 100; ++trial) {
+    std::vector<float> x(2 * size_), dy(2 * size_, 0.0f);  // the second head adds nothing to dw
+    for (size_t i = 0; i < size_; ++i) {
+      x[i] = normal(random) * std::exp(2 * normal(random));
+      dy[i] = normal(random);
+    }
+    std::vector<std::vector<float>> dws;
+    for (const float neighbour : {1.0f, kTiny}) {
+      std::fill_n(x.begin() + dim_, dim_, neighbour);
+      const Buffer dw = must(device().empty(DType::f32, {dim_}));
+      test::run(device(), [&](Encoder& e) {
+        return ops::fused_head_norm_rope_backward(
+            e, {.x = heads(x), .weight = weight, .dy = heads(dy), .dw = dw, .eps = 0.0f});
+      });
+      dws.push_back(test::download(dw));
+    }
+    ASSERT_EQ(dws[0], dws[1]) << "trial " << trial;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryLevel, SubnormalHeads,

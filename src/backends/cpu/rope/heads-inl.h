@@ -317,11 +317,13 @@ HWY_INLINE VF scales_of(const Heads<typename E::Raw>& heads, const VF* squares, 
   if constexpr (kFlushesSquares<E>) {
     const auto are_small = hn::Lt(sums, hn::Set(DF(), kLeastFlushedSum));
     if (HWY_UNLIKELY(eps < kLeastFlushedSum && !hn::AllFalse(DF(), are_small))) {
-      HWY_ALIGN float exact[lanes()] = {};
+      HWY_ALIGN float each[lanes()];
+      hn::Store(sums, DF(), each);
       for (int64_t i = 0; i < heads.count; ++i) {
-        exact[i] = sum_of_squares<E>(heads.head(i), dim, eps);
+        // Those alone: the others' bits do not depend on their neighbours.
+        if (each[i] < kLeastFlushedSum) each[i] = sum_of_squares<BF16>(heads.head(i), dim, eps);
       }
-      sums = hn::Load(DF(), exact);
+      sums = hn::Load(DF(), each);
     }
   }
   return rms_inv(sums, dim, eps);
