@@ -199,8 +199,7 @@ TEST(TextKernel, EndlessLoopsAreCancelledAndTheDeviceGoesOn) {
 TEST(TextKernel, OperationsRefuseRowsThatKernelsCannotCount) {
   const Device device = must(Device::open("cpu", {.builtins = BuiltinForm::text}));
   Encoder encoder = device.encoder();
-  const ops::Plan plan{
-      .kernel = "rms_norm", .macros = {}, .grid = {}, .columns = (int64_t{1} << 31) + 1};
+  const ops::Plan plan{.key = {"rms_norm", {}}, .grid = {}, .columns = (int64_t{1} << 31) + 1};
   expect_error(ops::dispatch_text(encoder, "rms_norm", plan, {}), Code::unsupported,
                {"rms_norm", "2147483649", "2147483648"});
 }
