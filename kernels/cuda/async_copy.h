@@ -12,12 +12,22 @@ using namespace metal;
 #define COPY_CACHE "cg"
 #endif
 
-template <typename To, typename From>
-METAL_FUNC void start_copy(threadgroup To* to, device const From* from) {
-  asm volatile("{ .reg .u64 at; cvta.to.shared.u64 at, %0; cp.async." COPY_CACHE
-               ".shared.global [at], [%1], 16; }"
+/// Copies of a thread's packs count from one address each, by distances known when compiled, which
+/// are part of the instruction. Left alone, the compiler finds both anew for each of them: a dozen
+/// instructions a copy.
+METAL_FUNC uint copy_target(threadgroup void* to) { return uint(__cvta_generic_to_shared(to)); }
+
+template <typename From>
+METAL_FUNC device const From* copy_source(device const From* from) {
+  asm volatile("" : "+l"(from));
+  return from;
+}
+
+template <typename From>
+METAL_FUNC void start_copy(uint target, device const From* from) {
+  asm volatile("cp.async." COPY_CACHE ".shared.global [%0], [%1], 16;"
                :
-               : "l"(to), "l"(from)
+               : "r"(target), "l"(from)
                : "memory");
 }
 

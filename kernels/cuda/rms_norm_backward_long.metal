@@ -20,6 +20,8 @@
 #include "cuda/tile_ring.h"
 #include "norm/weight.h"
 
+constant constexpr uint kBehind = kRmsNormBackwardLongStages - 1;  // steps from a tile's copy to dx
+
 [[kernel, max_total_threads_per_threadgroup(THREADS_PER_ROW), cooperative(GROUPS_PER_UNIT)]]
 void rms_norm_backward_long(
 #include "norm/rms_norm_backward_operands.h"
@@ -58,9 +60,12 @@ void rms_norm_backward_long(
   PackFloats dw[VECTORS_PER_THREAD];
   for (uint v = 0; v < VECTORS_PER_THREAD; ++v) dw[v] = splat<VECTOR_WIDTH>(0.0f);
 
-  const TileRing x_ring = tile_ring(stages, index);
-  const TileBeside dy_ring = {tile_ring(stages + RING_PACKS, index)};
-  for (uint step = 0; step < steps + TILE_STAGES - 1; ++step) {
+  typedef TileRing<kRmsNormBackwardLongStages> Ring;
+  const Ring x_ring = Ring::in(stages, index);
+  const TileBeside<kRmsNormBackwardLongStages> dy_ring = {Ring::in(stages + Ring::kPacks, index)};
+  x_ring.clear(place);
+  dy_ring.clear(place);
+  for (uint step = 0; step < steps + kBehind; ++step) {
     if (step < steps) {
       const RowIndex at = row_index(params.rows, begin + step * stride);
       x_ring.start(step, x + row_offset(at, params.x), place);
@@ -69,8 +74,8 @@ void rms_norm_backward_long(
     end_copies();
     if (step == 0) continue;
 
-    const uint now = step - 1, behind = step - (TILE_STAGES - 1);
-    const bool waiting = step >= TILE_STAGES - 1;
+    const uint now = step - 1, behind = step - kBehind;
+    const bool waiting = step >= kBehind;
     const long row_behind = begin + behind * stride;
     const RowIndex at_behind = row_index(params.rows, row_behind);
     device const X_TYPE* bypass_row = dresidual + row_offset(at_behind, params.dresidual);
@@ -80,6 +85,8 @@ void rms_norm_backward_long(
     if (now < steps) {
       const RowIndex at = row_index(params.rows, begin + now * stride);
       await_copies<1>();
+      x_ring.clear_end(now, place);
+      dy_ring.clear_end(now, place);
       const Tile<X_TYPE> xs = summed_columns.of(x_ring.read(now, place));
       const Tile<X_TYPE> dys =
           summed_columns.of(dy_ring.read(now, dy + row_offset(at, params.dy), place));

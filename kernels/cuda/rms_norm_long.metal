@@ -22,8 +22,7 @@
 #include "cuda/tile_ring.h"
 #include "norm/weight.h"
 
-#define SUM_IS_LATE (SHIFTED || APART)
-
+constant constexpr uint kStages = kRmsNormLongStages;
 constant constexpr uint kNoRow = 0xffffffff;  // past all rows
 
 /// x + residual, rounded as it is written.
@@ -73,20 +72,25 @@ void rms_norm_long(
     w.align(weight, place.first, frame);
   }
 
-  const TileRing xs = tile_ring(stages, index);
-  const TileBeside residuals = {tile_ring(stages + RING_PACKS, index)};
-  uint held[TILE_STAGES];  // rows in the ring, the latest first
+  typedef TileRing<kStages> Ring;
+  typedef TileRing<kRmsNormLongResidualStages> ResidualRing;
+  const Ring ring = Ring::in(stages, index);  // of x, then of its sum with a residual
+  const TileBeside<kRmsNormLongResidualStages> residuals = {
+      ResidualRing::in(stages + Ring::kPacks, index)};
+  ring.clear(place);
+  if (HAS_RESIDUAL) residuals.clear(place);
+  uint held[kStages];  // rows in the ring, the latest first
 #pragma unroll
-  for (uint i = 0; i < TILE_STAGES; ++i) held[i] = kNoRow;
+  for (uint i = 0; i < kStages; ++i) held[i] = kNoRow;
   uint next = begin, ticket = 0;
   for (uint step = 0;; ++step) {
 #pragma unroll
-    for (uint i = TILE_STAGES - 1; i > 0; --i) held[i] = held[i - 1];
+    for (uint i = kStages - 1; i > 0; --i) held[i] = held[i - 1];
     held[0] = next;
-    const uint coming = held[0], now = held[1], behind = held[TILE_STAGES - 1];
+    const uint coming = held[0], now = held[1], behind = held[kStages - 1];
     if (coming < rows) {
       const RowIndex at = row_index(params.rows, coming);
-      xs.start(step, x + row_offset(at, params.x), place);
+      ring.start(step, x + row_offset(at, params.x), place);
       if (HAS_RESIDUAL) residuals.start(step, residual + row_offset(at, params.residual), place);
     }
     end_copies();
@@ -103,13 +107,14 @@ void rms_norm_long(
     if (now < rows) {
       const RowIndex at = row_index(params.rows, now);
       await_copies<1>();
-      Tile<X_TYPE> s = xs.read(step - 1, place);
+      ring.clear_end(step - 1, place);
+      if (HAS_RESIDUAL) residuals.clear_end(step - 1, place);
+      Tile<X_TYPE> s = ring.read(step - 1, place);
       if (HAS_RESIDUAL) {
         device const X_TYPE* residual_row = residual + row_offset(at, params.residual);
         s = summed(s, residuals.read(step - 1, residual_row, place));
-      }
-      if (HAS_RESIDUAL && !SUM_IS_LATE) {
-        store_tile(s, sum + row_offset(at, params.sum), place);
+        ring.write(step - 1, s, place);
+        if (!SHIFTED) store_tile(s, sum + row_offset(at, params.sum), place);
       }
       RowSum squares;
       squares.begin();
@@ -141,14 +146,9 @@ void rms_norm_long(
       threadgroup_barrier(mem_flags::mem_threadgroup);
       const float r = rms_inv_of(row_sums[step % 2], params.inverse_dim, params.eps);
       if (HAS_RMS_INV && place.first == 0) rms_inv[row_offset(at_behind, params.rms_inv)] = r;
-      Tile<X_TYPE> s = xs.read(step + 1, place);  // the oldest, that the next step's will replace
-      if (HAS_RESIDUAL) {
-        device const X_TYPE* residual_row = residual + row_offset(at_behind, params.residual);
-        s = summed(s, residuals.read(step + 1, residual_row, place));
-      }
-      // It may go where other groups read what lies behind their run, which have published, and
-      // where this one has just read the residual again.
-      if (HAS_RESIDUAL && SUM_IS_LATE) {
+      Tile<X_TYPE> s = ring.read(step + 1, place);  // the oldest, that the next step's will replace
+      // It may go where other groups read what lies behind their run, which have published.
+      if (HAS_RESIDUAL && SHIFTED) {
         store_tile(s, sum + row_offset(at_behind, params.sum), place);
       }
       if (HAS_SCALE) factor.align(scale_row, place.first, frame);
@@ -170,7 +170,7 @@ void rms_norm_long(
 
     uint left = 0;
 #pragma unroll
-    for (uint i = 0; i < TILE_STAGES - 1; ++i) left += held[i] < rows ? 1 : 0;
+    for (uint i = 0; i < kStages - 1; ++i) left += held[i] < rows ? 1 : 0;
     if (left == 0 && next == kNoRow) break;
   }
   if (index == 0) memory.end(run, groups, tiles * ROWS_TOGETHER);

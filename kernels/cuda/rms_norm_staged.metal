@@ -63,10 +63,12 @@ void rms_norm_staged(
   y += row_offset(at, params.y);
 
   const StagedRow staged = {stages + index};
+  const uint target = copy_target(staged.packs);
+  device const X_TYPE* const from = copy_source(x + first);
 #pragma unroll
   for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-    const uint column = first + v * PACK_STEP;
-    if (exists(v, column, dim)) start_copy(staged.at(v), x + column);
+    const uint step = v * PACK_STEP;
+    if (exists(v, first + step, dim)) start_copy(target + step * sizeof(X_TYPE), from + step);
     end_copies();
   }
   PacksAhead<X_TYPE> addends, factors;

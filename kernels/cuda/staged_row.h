@@ -19,10 +19,12 @@ struct StagedRow {
 
   /// `column`: of the thread's first pack.
   void start(device const X_TYPE* row, uint column, uint dim) const {
+    const uint target = copy_target(packs);
+    device const X_TYPE* const from = copy_source(row + column);
 #pragma unroll
     for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-      const uint from = column + v * PACK_STEP;
-      if (from < dim) start_copy(at(v), row + from);
+      const uint step = v * PACK_STEP;
+      if (column + step < dim) start_copy(target + step * sizeof(X_TYPE), from + step);
     }
   }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // CUDA only: tiles of rows on their way from device memory to threadgroup memory while threads work
-// on the ones before, TILE_STAGES of an operand at a time: one that comes, one that is summed, and
-// those that wait for the sums of their whole row.
+// on the ones before, several of an operand at a time: one that comes, one that is summed, and those
+// that wait for the sums of their whole row.
 //
 // A thread copies what it reads itself, and waits for nobody. Of rows that begin anywhere
-// (SHIFTED), these are packs with whatever surrounds the row in its first and last.
+// (SHIFTED), these are packs with whatever lies before the row in its first; behind the row there
+// are zeros.
 #pragma once
 
 #include "common/row_sum.h"
@@ -17,9 +18,6 @@ typedef Pack<X_TYPE, VECTOR_WIDTH> RowPack;
 #define STAGE_PACKS (VECTORS_PER_THREAD * THREADS_PER_ROW + SHIFTED * SIMDGROUPS_PER_ROW)
 /// Of a row: as many groups share it. A shifted one may reach into one pack more.
 #define TILES_OF(dim) (uint(((dim) - 1 + SHIFTED * (VECTOR_WIDTH - 1)) / TILE_SIZE) + 1)
-/// Packs of one operand, all stages.
-#define RING_PACKS (TILE_STAGES * STAGE_PACKS)
-
 /// A thread's packs of a tile, PACK_STEP apart. All rows of a group have the same frame.
 struct TilePlace {
   uint first;
@@ -32,9 +30,17 @@ struct TilePlace {
     return v < VECTORS_PER_THREAD || first / VECTOR_WIDTH % SIMD_WIDTH == 0;
   }
   bool has(uint v) const { return holds(v) && exists(v); }
+  /// Columns of the row that are left at the thread's first pack.
+  uint left() const { return frame.end - min(first, frame.end); }
   /// Whether there is anything to sum.
   bool sums(uint v) const { return SHIFTED || exists(v); }
 };
+
+/// Of a pack's word, those of its elements below `end`.
+METAL_FUNC uint bits_below(uint word, uint end) {
+  const uint elements = end - min(word * Word<X_TYPE>::kElements, end);
+  return elements == 0 ? 0 : elements < Word<X_TYPE>::kElements ? 0xffff : 0xffffffff;
+}
 
 /// The columns that a thread sums in the packs that it holds: of a shifted row, the first lane of a
 /// run has columns of the run before, or none, in its first pack, and in the pack behind those that
@@ -45,7 +51,6 @@ struct SummedColumns {
 
   uint first[kWords], behind[kWords];
   TilePlace place;
-  bool ended;  // the row, before the packs of this run have
 
   void find(TilePlace of) {
     place = of;
@@ -54,12 +59,10 @@ struct SummedColumns {
       behind[i] = holds_behind ? bits_below(i, place.frame.begin) : 0;
       first[i] = ~behind[i];
     }
-    ended = run_of(place.first) + RUN_SIZE + VECTOR_WIDTH > place.frame.end;
   }
 
   /// Zeros elsewhere.
   Tile<X_TYPE> of(Tile<X_TYPE> tile) const {
-    if (ended) cut(tile);
     keep(tile.packs[0], first);
     keep(tile.packs[VECTORS_PER_THREAD], behind);
     return tile;
@@ -75,26 +78,9 @@ struct SummedColumns {
     return values;
   }
 
-  void cut(thread Tile<X_TYPE>& tile) const {
-    asm volatile("");  // a branch, not as many selections: few tiles come here
-#pragma unroll
-    for (uint v = 0; v < TILE_PACKS; ++v) {
-      const uint left = place.frame.end - min(place.at(v), place.frame.end);
-      uint bits[kWords];
-      for (uint i = 0; i < kWords; ++i) bits[i] = bits_below(i, left);
-      keep(tile.packs[v], bits);
-    }
-  }
-
   static void keep(thread RowPack& pack, thread const uint* bits) {
 #pragma unroll
     for (uint i = 0; i < kWords; ++i) pack.set_word(i, pack.word(i) & bits[i]);
-  }
-
-  /// Of a pack's word, those of its elements below `end`.
-  static uint bits_below(uint word, uint end) {
-    const uint elements = end - min(word * Word<X_TYPE>::kElements, end);
-    return elements == 0 ? 0 : elements < Word<X_TYPE>::kElements ? 0xffff : 0xffffffff;
   }
 #else
   void find(TilePlace) {}
@@ -104,20 +90,54 @@ struct SummedColumns {
 };
 
 /// One operand, as one thread sees it.
+template <uint kStages>
 struct TileRing {
+  enum : uint { kPacks = kStages * STAGE_PACKS };
+
   threadgroup RowPack* packs;  // the thread's first
 
+  /// `stages`: of all threads; `index`: of the thread in its group.
+  static TileRing in(threadgroup RowPack* stages, uint index) {
+    return {stages + first_column(index) / VECTOR_WIDTH + SHIFTED * (index / SIMD_WIDTH)};
+  }
+
   threadgroup RowPack* at(uint step, uint v) const {
-    return packs + step % TILE_STAGES * STAGE_PACKS + v * (PACK_STEP / VECTOR_WIDTH);
+    return packs + step % kStages * STAGE_PACKS + v * (PACK_STEP / VECTOR_WIDTH);
   }
 
   /// `row`: where its frame begins.
   void start(uint step, device const X_TYPE* row, TilePlace place) const {
+    const uint target = copy_target(at(step, 0));
+    device const X_TYPE* const from = copy_source(row + place.first);
 #pragma unroll
     for (uint v = 0; v < TILE_PACKS; ++v) {
-      if (place.has(v)) start_copy(at(step, v), row + place.at(v));
+      const uint ahead = v * PACK_STEP;
+      if (place.has(v)) start_copy(target + ahead * sizeof(X_TYPE), from + ahead);
     }
   }
+
+#if SHIFTED
+  /// Packs behind the row, which nothing is copied to.
+  void clear(TilePlace place) const {
+    for (uint v = 0; v < TILE_PACKS; ++v) {
+      if (!place.holds(v) || place.exists(v)) continue;
+      for (uint step = 0; step < kStages; ++step) *at(step, v) = Tile<X_TYPE>::zeros();
+    }
+  }
+
+  /// What lies behind the row in the pack that it ends in, once that is here.
+  void clear_end(uint step, TilePlace place) const {
+    const uint v = place.left() / PACK_STEP, left = place.left() % PACK_STEP;
+    if (left == 0 || left >= VECTOR_WIDTH || v >= TILE_PACKS || !place.holds(v)) return;
+    threadgroup RowPack* const pack = at(step, v);
+    for (uint i = 0; i < VECTOR_WIDTH / Word<X_TYPE>::kElements; ++i) {
+      pack->set_word(i, pack->word(i) & bits_below(i, left));
+    }
+  }
+#else
+  void clear(TilePlace) const {}
+  void clear_end(uint, TilePlace) const {}
+#endif
 
   Tile<X_TYPE> read(uint step, TilePlace place) const {
     Tile<X_TYPE> tile;
@@ -127,15 +147,29 @@ struct TileRing {
     }
     return tile;
   }
+
+  void write(uint step, Tile<X_TYPE> tile, TilePlace place) const {
+#pragma unroll
+    for (uint v = 0; v < TILE_PACKS; ++v) {
+      if (place.holds(v)) at(step, v)->words[0] = tile.packs[v].words[0];
+    }
+  }
 };
 
 /// An operand beside x: through the ring as well, unless its rows begin at other places in packs
 /// than those of x or there is no room for it (APART). Then it is read from memory, each time.
+template <uint kStages>
 struct TileBeside {
-  TileRing ring;
+  TileRing<kStages> ring;
 
   void start(uint step, device const X_TYPE* row, TilePlace place) const {
     if (!APART) ring.start(step, row, place);
+  }
+  void clear(TilePlace place) const {
+    if (!APART) ring.clear(place);
+  }
+  void clear_end(uint step, TilePlace place) const {
+    if (!APART) ring.clear_end(step, place);
   }
 
   Tile<X_TYPE> read(uint step, device const X_TYPE* row, TilePlace place) const {
@@ -161,7 +195,3 @@ METAL_FUNC void store_tile(Tile<X_TYPE> tile, device X_TYPE* row, TilePlace plac
   }
 }
 
-/// `index`: of the thread in its group.
-METAL_FUNC TileRing tile_ring(threadgroup RowPack* stages, uint index) {
-  return {stages + first_column(index) / VECTOR_WIDTH + SHIFTED * (index / SIMD_WIDTH)};
-}

@@ -111,7 +111,7 @@ std::vector<Shape> gpu_bench_shapes(bool all) {
   std::vector<Shape> shapes;
   const auto add = [&](int64_t dim) { shapes.push_back({kElements / dim, dim}); };
   if (!all) {
-    for (const int64_t dim : {4096, 8192}) add(dim);
+    for (const int64_t dim : {4096, 8192, 32768, 65536, 131072, 262144}) add(dim);
     return shapes;
   }
   for (int64_t dim = 256; dim <= 262144; dim *= 2) add(dim);

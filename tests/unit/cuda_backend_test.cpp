@@ -68,12 +68,13 @@ TEST_F(CudaBackendTest, memory_is_zero_and_copies_arrive_in_pieces) {
   EXPECT_EQ(stand_in().live_allocations, 0);
 }
 
-TEST_F(CudaBackendTest, kernels_are_launched_ahead_or_all_at_once) {
+TEST_F(CudaBackendTest, kernels_are_launched_ahead_and_all_at_once) {
   constexpr const char* kPlain = "kernel void k(device int* x [[buffer(0)]]) { x[0] = 1; }";
   constexpr const char* kWaiting =
       "[[kernel, max_total_threads_per_threadgroup(32), cooperative(2)]] void k(device int* x "
       "[[buffer(0)]]) { x[0] = 1; }";
-  const auto attribute_of = [&](int capability, const char* text) {
+  using Attributes = std::vector<int>;
+  const auto attributes_of = [&](int capability, const char* text) {
     stand_in().capability = capability;
     stand_in().launches.clear();
     const Device device = must(open());
@@ -82,12 +83,14 @@ TEST_F(CudaBackendTest, kernels_are_launched_ahead_or_all_at_once) {
     const Argument arguments[] = {must(device.empty(DType::i32, {1}))};
     must(encoder.dispatch(pipeline, arguments, {}));
     must(encoder.submit_and_wait());
-    return stand_in().launches.at(0).attribute;
+    return stand_in().launches.at(0).attributes;
   };
-  EXPECT_EQ(attribute_of(90, kPlain), cuda::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
-  EXPECT_EQ(attribute_of(80, kPlain), 0);
-  EXPECT_EQ(attribute_of(90, kWaiting), cuda::CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
-  EXPECT_EQ(attribute_of(80, kWaiting), cuda::CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  constexpr int kAhead = cuda::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  constexpr int kAllAtOnce = cuda::CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  EXPECT_EQ(attributes_of(90, kPlain), Attributes{kAhead});
+  EXPECT_EQ(attributes_of(80, kPlain), Attributes{});
+  EXPECT_EQ(attributes_of(90, kWaiting), (Attributes{kAllAtOnce, kAhead}));
+  EXPECT_EQ(attributes_of(80, kWaiting), Attributes{kAllAtOnce});
 }
 
 TEST_F(CudaBackendTest, out_of_memory) {

@@ -193,7 +193,7 @@ TEST_F(CudaBranchesTest, kernels_whose_groups_wait_run_one_at_a_time) {
     return dispatch(encoder, together, {e, a, a});
   };
   const Waits got = waits(record);
-  EXPECT_EQ(stand_in().launches.at(0).attribute, cuda::CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  EXPECT_EQ(stand_in().launches.at(0).attributes.at(0), cuda::CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
   EXPECT_EQ(got, (Waits{{}, {0}, {}, {1}}));
 }
 

@@ -88,13 +88,25 @@ int64_t add_slots(const Grid& grid, Parameters& parameters) {
   return bytes;
 }
 
-/// How the stream treats a launch: an attribute, or 0. A kernel whose groups wait for each other
-/// runs whole or not at all. Any other waits itself for what is ahead of it in the stream
-/// (msl/shim/cuda_runtime.h), so that the GPU may get it going early.
-int launch_attribute(const KernelForm& form) {
-  if (form.cooperative) return CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-  return form.waits_for_turn ? CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION : 0;
-}
+/// How the stream treats a launch. A kernel whose groups wait for each other runs whole or not at
+/// all. One that waits itself for what is ahead of it in the stream (msl/shim/cuda_runtime.h) may
+/// get going early.
+class LaunchAttributes {
+ public:
+  explicit LaunchAttributes(const KernelForm& form) {
+    if (form.cooperative) add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+    if (form.waits_for_turn) add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  }
+
+  CUlaunchAttribute* data() { return attributes_.data(); }
+  [[nodiscard]] unsigned count() const { return count_; }
+
+ private:
+  void add(int id) { attributes_[count_++] = {.id = id, .value = 1, .rest = {}}; }
+
+  std::array<CUlaunchAttribute, 2> attributes_;
+  unsigned count_ = 0;
+};
 
 }  // namespace
 
@@ -144,7 +156,7 @@ Result<void> launch(const Stream& stream, ConstantRing& constants, const core::C
                                    .ragged = shape.ragged ? 1U : 0U,
                                    .folded = shape.folded ? 1U : 0U};
   parameters.add_value(&grid);
-  CUlaunchAttribute attribute{.id = launch_attribute(*form), .value = 1, .rest = {}};
+  LaunchAttributes attributes(*form);
   const CUlaunchConfig config{shape.blocks[0],
                               shape.blocks[1],
                               shape.blocks[2],
@@ -153,8 +165,8 @@ Result<void> launch(const Stream& stream, ConstantRing& constants, const core::C
                               shape.threads[2],
                               static_cast<unsigned>(shared_bytes),
                               stream.handle(),
-                              &attribute,
-                              attribute.id != 0 ? 1U : 0U};
+                              attributes.data(),
+                              attributes.count()};
   return stream.context().check(stream.driver().cuLaunchKernelEx(&config, form->module->function(),
                                                                  parameters.addresses(), nullptr),
                                 "the launch");

@@ -20,7 +20,7 @@ int64_t tiles_of(const LongRowsLayout& rows, const TileShape& shape) {
 int64_t memory_of(const LongRowsLayout& rows, const TileShape& shape) {
   constexpr int64_t kPackBytes = 16, kSimdWidth = 32;
   const int64_t more = rows.shifted ? shape.threads / kSimdWidth : 0;
-  return rows.staged * rows.stages * (shape.threads * shape.vectors + more) * kPackBytes;
+  return rows.stages * (shape.threads * shape.vectors + more) * kPackBytes;
 }
 
 /// Of all threads that a GPU of an H200's size runs at once, the share that has columns of a row.
@@ -60,7 +60,6 @@ std::optional<LongPlan> plan_long(Plan plan, const LongRowsLayout& rows,
                        {"VECTORS_PER_THREAD", tile->vectors},
                        {"THREADS_PER_ROW", tile->threads},
                        {"ROWS_PER_GROUP", 1},
-                       {"TILE_STAGES", rows.stages},
                        {"ROWS_TOGETHER", together(rows)},
                        {"SHIFTED", flag(rows.shifted)},
                        {"APART", flag(rows.apart)},

@@ -28,9 +28,8 @@ struct LongPlan {
 /// What the kernel keeps on its way and how its rows lie.
 struct LongRowsLayout {
   int64_t dim, width;
-  int64_t staged;       // operands in stages
-  int64_t stages;       // of each of them
-  int64_t most_memory;  // bytes that a group may have for all of them
+  int64_t stages;       // tiles in a group's memory, of all operands
+  int64_t most_memory;  // bytes that a group may have for them
   bool shifted;         // rows begin or end inside of packs
   bool apart;           // what lies beside x is read from memory
   bool alike;           // outputs begin at the same places in packs as x

@@ -179,7 +179,7 @@ int64_t rms_norm_backward_groups_per_unit(const RowPlan& rows) {
 
 namespace {
 
-/// `other`: staged beside x, or absent.
+/// `other`: beside x, or absent.
 template <class Params>
 LongRowsLayout long_layout(const Params& params, std::span<const Argument> arguments, bool shifted,
                            const RowPlace& other, std::initializer_list<RowPlace> outputs,
@@ -190,7 +190,6 @@ LongRowsLayout long_layout(const Params& params, std::span<const Argument> argum
   };
   return {.dim = params.dim,
           .width = 16 / size_of(x.view().dtype()),
-          .staged = 1 + flag(other.operand.bound()),
           .stages = stages,
           .most_memory = group_memory,
           .shifted = shifted,
@@ -267,16 +266,13 @@ std::span<const TileShape> forward_shapes(const LongRowsLayout& rows) {
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments, RowPacks packs,
                                            int64_t group_memory, Beside beside) {
-  // One tile that comes, one that is summed, two that wait for the sums of their rows.
-  constexpr int64_t kStages = 4;
+  const bool residual = arguments[kRmsNormResidual].bound() && beside == Beside::staged;
+  const int64_t stages = kRmsNormLongStages + (residual ? int64_t{kRmsNormLongResidualStages} : 0);
   LongRowsLayout rows =
       long_layout(params, arguments, packs.shifted, {arguments[kRmsNormResidual], params.residual},
-                  {{arguments[kRmsNormSum], params.sum}, {arguments[kRmsNormY], params.y}}, kStages,
+                  {{arguments[kRmsNormSum], params.sum}, {arguments[kRmsNormY], params.y}}, stages,
                   group_memory);
-  if (beside == Beside::from_memory) {
-    rows.staged = 1;
-    rows.apart = true;
-  }
+  if (beside == Beside::from_memory) rows.apart = true;
   const int64_t alone = rows.shifted ? shifted_packs_alone(rows.width) : kPacksAlone;
   if (params.dim <= alone * rows.width) return std::nullopt;
   if (rows.shifted && row_dims(params.rows) > 1) return std::nullopt;
@@ -331,18 +327,19 @@ std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_
 std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams& params,
                                                     std::span<const Argument> arguments,
                                                     RowPacks packs, int64_t group_memory) {
-  constexpr int64_t kWideAlone = 8192, kNarrowAlone = 2048, kStages = 3;
+  constexpr int64_t kWideAlone = 8192, kNarrowAlone = 2048, kOperands = 2;
   if (packs.width == 1) return std::nullopt;
   LongRowsLayout rows =
       long_layout(params, arguments, packs.shifted, {arguments[kRmsNormBackwardDy], params.dy},
-                  {{arguments[kRmsNormBackwardDx], params.dx}}, kStages, group_memory);
+                  {{arguments[kRmsNormBackwardDx], params.dx}},
+                  kOperands * kRmsNormBackwardLongStages, group_memory);
   const bool narrow = rows.width == 8 && !rows.shifted;
   if (params.dim <= (narrow ? kNarrowAlone : kWideAlone)) return std::nullopt;
   const core::Macros macros = macros_of(params, arguments);
   const TileShape* const tile = narrow ? staged_tile(params.dim / rows.width) : nullptr;
   if (tile != nullptr) {
     LongRowsLayout staged = rows;
-    staged.stages = kRmsNormBackwardStagedRows;
+    staged.stages = kOperands * kRmsNormBackwardStagedRows;
     auto plan =
         plan_long({.key = {"rms_norm_backward_staged", macros}, .grid = {}}, staged, {tile, 1});
     if (plan) return plan;

@@ -293,12 +293,14 @@ STAND_IN(cuFuncSetAttribute, CUfunction, int, int) {
 STAND_IN(cuLaunchKernelEx, const CUlaunchConfig* config, CUfunction, void** parameters, void**) {
   ANSWER();
   auto& settings = *stand_in_cuda();
+  std::vector<int> attributes;
+  for (unsigned i = 0; i < config->numAttrs; ++i) attributes.push_back(config->attrs[i].id);
   settings.launches.push_back({{config->gridDimX, config->gridDimY, config->gridDimZ},
                                {config->blockDimX, config->blockDimY, config->blockDimZ},
                                config->sharedMemBytes,
                                config->hStream,
                                parameters,
-                               config->numAttrs > 0 ? config->attrs[0].id : 0});
+                               std::move(attributes)});
   capture.add_node(config->hStream, false);
   if (settings.on_launch) settings.on_launch(settings.launches.back());
   settings.launches.back().parameters = nullptr;

@@ -15,7 +15,7 @@ struct StandInLaunch {
   unsigned shared_bytes = 0;
   void* stream = nullptr;
   void** parameters = nullptr;  // while the hook runs
-  int attribute = 0;            // of the launch, if it has one
+  std::vector<int> attributes;  // of the launch
 };
 
 /// What a capture made of a launch or a copy.
