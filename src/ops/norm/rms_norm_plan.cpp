@@ -255,10 +255,10 @@ namespace {
 
 std::span<const TileShape> forward_shapes(const LongRowsLayout& rows) {
   static constexpr std::array<TileShape, 1> kWide = {{{512, 2, 3}}}, kNarrow = {{{256, 4, 3}}},
-                                            kWideShifted = {{{128, 6, 4}}};
-  static constexpr std::array<TileShape, 2> kNarrowShifted = {{{64, 6, 8}, {128, 4, 5}}};
+                                            kWideShifted = {{{128, 5, 5}}},
+                                            kNarrowShifted = {{{128, 5, 4}}};
   if (rows.width == 4) return rows.shifted ? kWideShifted : kWide;
-  return rows.shifted ? std::span<const TileShape>(kNarrowShifted) : kNarrow;
+  return rows.shifted ? kNarrowShifted : kNarrow;
 }
 
 }  // namespace
@@ -304,7 +304,7 @@ const TileShape* staged_tile(int64_t packs) {
 /// A pack of a 16-bit row has twice the sums of dw, and a thread with a residual's gradient holds
 /// more yet. Small groups wait less for each other.
 std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_dresidual) {
-  static constexpr std::array<TileShape, 3> kWideShifted = {{{256, 3, 3}, {128, 4, 4}, {64, 5, 7}}};
+  static constexpr std::array<TileShape, 2> kWideShifted = {{{256, 3, 3}, {64, 6, 8}}};
   static constexpr std::array<TileShape, 2> kNarrowShifted = {{{64, 6, 6}, {64, 5, 6}}};
   static constexpr std::array<TileShape, 1> kNarrowShiftedDresidual = {{{64, 4, 5}}};
   static constexpr std::array<TileShape, 4> kWide = {
