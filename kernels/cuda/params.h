@@ -19,7 +19,7 @@ enum SharedSumsLayout {
 /// Rows of an operand in a group's threadgroup memory: one, and the next.
 enum { kRmsNormBackwardStagedRows = 2 };
 
-/// Tiles of rows that groups share, in threadgroup memory. Forward, of x or its sum with a residual:
-/// one that comes, one that is summed, two that wait for the sums of their rows; a residual is done
-/// with once it is added. Backward, of x and of dy: one waits.
+/// Tiles of rows that groups share, in threadgroup memory. Forward, of x or its sum with a
+/// residual: one that comes, one that is summed, two that wait for the sums of their rows; a
+/// residual is done with once it is added. Backward, of x and of dy: one waits.
 enum { kRmsNormLongStages = 4, kRmsNormLongResidualStages = 2, kRmsNormBackwardLongStages = 3 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // CUDA only: tiles of rows on their way from device memory to threadgroup memory while threads work
-// on the ones before, several of an operand at a time: one that comes, one that is summed, and those
-// that wait for the sums of their whole row.
+// on the ones before, several of an operand at a time: one that comes, one that is summed, and
+// those that wait for the sums of their whole row.
 //
 // A thread copies what it reads itself, and waits for nobody. Of rows that begin anywhere
 // (SHIFTED), these are packs with whatever lies before the row in its first; behind the row there
@@ -18,6 +18,7 @@ typedef Pack<X_TYPE, VECTOR_WIDTH> RowPack;
 #define STAGE_PACKS (VECTORS_PER_THREAD * THREADS_PER_ROW + SHIFTED * SIMDGROUPS_PER_ROW)
 /// Of a row: as many groups share it. A shifted one may reach into one pack more.
 #define TILES_OF(dim) (uint(((dim) - 1 + SHIFTED * (VECTOR_WIDTH - 1)) / TILE_SIZE) + 1)
+
 /// A thread's packs of a tile, PACK_STEP apart. All rows of a group have the same frame.
 struct TilePlace {
   uint first;
@@ -188,10 +189,11 @@ struct TileBeside {
 /// To an output whose rows begin where those of x do (ALIKE) or at other places in packs: both ways
 /// in one kernel are more code than caches of instructions hold.
 METAL_FUNC void store_tile(Tile<X_TYPE> tile, device X_TYPE* row, TilePlace place) {
-  if (ALIKE) {
+  if (!SHIFTED) {
+    tile.store(row + place.first, 0, {0, place.left()});  // distances known when compiled
+  } else if (ALIKE) {
     tile.store_framed(row, place.first, place.frame);
   } else {
     tile.store(row, place.first, place.frame);
   }
 }
-
