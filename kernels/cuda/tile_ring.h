@@ -19,20 +19,21 @@ typedef Pack<X_TYPE, VECTOR_WIDTH> RowPack;
 /// Of a row: as many groups share it. A shifted one may reach into one pack more.
 #define TILES_OF(dim) (uint(((dim) - 1 + SHIFTED * (VECTOR_WIDTH - 1)) / TILE_SIZE) + 1)
 
-/// A thread's packs of a tile, PACK_STEP apart. All rows of a group have the same frame.
+/// A thread's packs of a tile, PACK_STEP apart. All rows of a group have the same frame. Where rows
+/// are so many whole tiles (WHOLE), all packs exist, and nothing has to ask.
 struct TilePlace {
   uint first;
   RowFrame frame;
 
   uint at(uint v) const { return first + v * PACK_STEP; }
-  bool exists(uint v) const { return at(v) < frame.end; }
+  bool exists(uint v) const { return WHOLE || at(v) < frame.end; }
   /// The pack behind a run is the first lane's.
   bool holds(uint v) const {
     return v < VECTORS_PER_THREAD || first / VECTOR_WIDTH % SIMD_WIDTH == 0;
   }
   bool has(uint v) const { return holds(v) && exists(v); }
-  /// Columns of the row that are left at the thread's first pack.
-  uint left() const { return frame.end - min(first, frame.end); }
+  /// Columns of the row from the thread's first pack on, or as many as a thread may have.
+  uint left() const { return WHOLE ? TILE_SIZE : frame.end - min(first, frame.end); }
   /// Whether there is anything to sum.
   bool sums(uint v) const { return SHIFTED || exists(v); }
 };

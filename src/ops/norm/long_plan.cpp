@@ -15,6 +15,11 @@ int64_t tiles_of(const LongRowsLayout& rows, const TileShape& shape) {
   return (most - 1) / (shape.threads * shape.vectors * rows.width) + 1;
 }
 
+/// All tiles of a row are.
+bool is_whole(const LongRowsLayout& rows, const TileShape& shape) {
+  return !rows.shifted && rows.dim % (shape.threads * shape.vectors * rows.width) == 0;
+}
+
 /// Bytes of a group's stages; a SIMD-group of shifted rows has a pack more in each
 /// (kernels/cuda/tile_ring.h).
 int64_t memory_of(const LongRowsLayout& rows, const TileShape& shape) {
@@ -62,6 +67,7 @@ std::optional<LongPlan> plan_long(Plan plan, const LongRowsLayout& rows,
                        {"ROWS_PER_GROUP", 1},
                        {"ROWS_TOGETHER", together(rows)},
                        {"SHIFTED", flag(rows.shifted)},
+                       {"WHOLE", flag(is_whole(rows, *tile))},
                        {"APART", flag(rows.apart)},
                        {"ALIKE", flag(rows.alike)}});
   return LongPlan{.plan = std::move(plan),
