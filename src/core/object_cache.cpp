@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "core/env.hpp"
@@ -50,9 +50,10 @@ class Hash {
 std::optional<std::string> contents(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
-  std::string bytes(std::istreambuf_iterator<char>(file), {});
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
   if (file.bad()) return std::nullopt;
-  return bytes;
+  return std::move(bytes).str();
 }
 
 std::optional<std::string> hash_of_file(const fs::path& path) {
@@ -151,18 +152,25 @@ ObjectCache::~ObjectCache() {
 }
 
 Result<fs::path> ObjectCache::get(std::string_view key, std::string_view suffix,
-                                  std::string_view text, const Build& build) const {
+                                  const Build& build) const {
+  return get_ingredient(key, suffix, [&](const std::string& object_path) -> Result<void> {
+    NORITE_TRY(build(object_path));
+    ++built_;
+    return {};
+  });
+}
+
+Result<fs::path> ObjectCache::get_ingredient(std::string_view key, std::string_view suffix,
+                                             const Build& build) const {
   const fs::path object = folder_ / fmt::format("{}{}", key, suffix);
   const fs::path sum = folder_ / fmt::format("{}.xxh", key);
   if (const auto hash = hash_of_file(object); hash && contents(sum) == hash) return object;
 
   NORITE_TRY_ASSIGN(fs::path made, make_temporary_folder(folder_));
   const Workshop workshop(std::move(made));
-  const fs::path new_source = workshop.folder / "kernel.cpp";
   const fs::path new_object = workshop.folder / fmt::format("kernel{}", suffix);
   const fs::path new_sum = workshop.folder / "kernel.xxh";
-  NORITE_TRY(write_file(new_source, text));
-  NORITE_TRY(build(new_source.string(), new_object.string()));
+  NORITE_TRY(build(new_object.string()));
   const auto hash = hash_of_file(new_object);
   if (!hash) {
     return fail(Code::unavailable, fmt::format("{} cannot be read", new_object.string()));
@@ -170,7 +178,6 @@ Result<fs::path> ObjectCache::get(std::string_view key, std::string_view suffix,
   NORITE_TRY(write_file(new_sum, *hash));
   NORITE_TRY(move_into_place(new_object, object));
   NORITE_TRY(move_into_place(new_sum, sum));
-  ++built_;
   return object;
 }
 

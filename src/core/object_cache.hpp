@@ -28,13 +28,16 @@ class ObjectCache {
   ObjectCache& operator=(ObjectCache&&) = delete;
   ~ObjectCache();
 
-  using Build =
-      std::function<Result<void>(const std::string& source_path, const std::string& object_path)>;
+  using Build = std::function<Result<void>(const std::string& object_path)>;
 
   /// The path of the object for this key: the stored one where its bytes are what was written, else
   /// one that `build` makes now. Its name ends in `suffix`.
   [[nodiscard]] Result<std::filesystem::path> get(std::string_view key, std::string_view suffix,
-                                                  std::string_view text, const Build& build) const;
+                                                  const Build& build) const;
+  /// The same for what objects are made with, which is not counted as one.
+  [[nodiscard]] Result<std::filesystem::path> get_ingredient(std::string_view key,
+                                                             std::string_view suffix,
+                                                             const Build& build) const;
 
   /// How many objects were made; the others were there already.
   [[nodiscard]] int64_t built() const noexcept { return built_; }

@@ -76,13 +76,26 @@ void print_entry(const Module& module, const Kernel& kernel, const ConstantValue
 
 void print_text(const Module& module, std::span<const Kernel> kernels,
                 const ConstantValues& constants, Rewriter& rewriter, Printer& printer) {
-  printer.lines("#line 1 \"metal_stdlib\"");
-  printer.lines(shim_text());
+  printer.lines(clang_library());
   printer.lines(constant_definitions(module, constants));
   rewriter.whole(kernels);
 }
 
 }  // namespace
+
+const std::string& clang_library() {
+  static const std::string text = "#line 1 \"metal_stdlib\"\n" + shim_text();
+  return text;
+}
+
+std::optional<std::string_view> after_clang_library(std::string_view lowered_text) {
+  const std::string& library = clang_library();
+  const size_t begin = lowered_text.find_first_not_of('\n');
+  if (begin == lowered_text.npos || !lowered_text.substr(begin).starts_with(library)) {
+    return std::nullopt;
+  }
+  return lowered_text.substr(begin + library.size());
+}
 
 Result<std::string> lower_for_clang(const Module& module, const Kernel& kernel,
                                     const ConstantValues& constants) {

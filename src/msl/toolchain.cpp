@@ -142,17 +142,35 @@ Result<Toolchain> Toolchain::find() {
                              : reason);
 }
 
-Result<void> Toolchain::compile(const std::string& source_path, const std::string& object_path,
-                                const std::vector<std::string>& flags) const {
-  core::Subprocess clang{.arguments = {path_}, .input_path = source_path};
-  clang.arguments.insert(clang.arguments.end(), flags.begin(), flags.end());
-  clang.arguments.insert(clang.arguments.end(), {"-o", object_path, "-", "-lm"});
+Result<void> Toolchain::run(std::string_view text, std::vector<std::string> arguments) const {
+  NORITE_TRY_ASSIGN(const TemporaryFile file, TemporaryFile::with(text));
+  arguments.insert(arguments.begin(), path_);
+  const core::Subprocess clang{.arguments = std::move(arguments), .input_path = file.path()};
   NORITE_TRY_ASSIGN(auto result, core::run(clang));
   if (result.timed_out) return timed_out(clang, std::move(result.output));
   if (result.status != 0) {
     return fail(Code::compile_failed, "clang refused the kernel", std::move(result.output));
   }
   return {};
+}
+
+Result<void> Toolchain::compile(std::string_view text, const std::string& object_path,
+                                std::vector<std::string> flags) const {
+  flags.insert(flags.end(), {"-shared", "-o", object_path, "-", "-lm"});
+  return run(text, std::move(flags));
+}
+
+Result<void> Toolchain::compile_after(const std::string& precompiled_path, std::string_view text,
+                                      const std::string& object_path,
+                                      std::vector<std::string> flags) const {
+  flags.insert(flags.end(), {"-include-pch", precompiled_path});
+  return compile(text, object_path, std::move(flags));
+}
+
+Result<void> Toolchain::precompile(std::string_view text, const std::string& precompiled_path,
+                                   std::vector<std::string> flags) const {
+  flags.insert(flags.end(), {"-x", "c++-header", "-o", precompiled_path, "-"});
+  return run(text, std::move(flags));
 }
 
 Result<std::string> Toolchain::examine(std::string_view text,
@@ -191,7 +209,7 @@ std::vector<std::string> lint_flags() {
 
 std::vector<std::string> compile_flags(bool checked) {
   std::vector<std::string> flags = language_flags();
-  flags.insert(flags.end(), {"-fPIC", "-shared", "-fvisibility=hidden"});
+  flags.insert(flags.end(), {"-fPIC", "-fvisibility=hidden"});
   if (!checked) {
     flags.emplace_back("-O2");
     return flags;

@@ -22,12 +22,20 @@ class Toolchain {
   [[nodiscard]] Result<std::string> examine(std::string_view text,
                                             const std::vector<std::string>& flags) const;
 
-  /// Compiles the text in one file to a shared object. Text without a #line of its own goes by the
-  /// name `<stdin>` in messages and debug information.
-  [[nodiscard]] Result<void> compile(const std::string& source_path, const std::string& object_path,
-                                     const std::vector<std::string>& flags) const;
+  /// Compiles text to a shared object. Text without a #line of its own goes by the name `<stdin>`
+  /// in messages and debug information.
+  [[nodiscard]] Result<void> compile(std::string_view text, const std::string& object_path,
+                                     std::vector<std::string> flags) const;
+  /// The same for text that continues what was precompiled with the same flags.
+  [[nodiscard]] Result<void> compile_after(const std::string& precompiled_path,
+                                           std::string_view text, const std::string& object_path,
+                                           std::vector<std::string> flags) const;
+  [[nodiscard]] Result<void> precompile(std::string_view text, const std::string& precompiled_path,
+                                        std::vector<std::string> flags) const;
 
  private:
+  [[nodiscard]] Result<void> run(std::string_view text, std::vector<std::string> arguments) const;
+
   Toolchain(std::string path, std::string version)
       : path_(std::move(path)), version_(std::move(version)) {}
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // From text to a loaded object: the compiler, its refusals, and the cache of what it made.
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <fstream>
 
 #include "core/subprocess.hpp"
 #include "msl/executor_support.hpp"
+#include "msl/lower_clang.hpp"
 #include "msl/toolchain.hpp"
 
 namespace norite {
@@ -34,6 +36,12 @@ std::vector<fs::path> files(const fs::path& folder) {
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(folder)) found.push_back(entry.path());
   std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<fs::path> files_named(const fs::path& folder, const char* extension) {
+  std::vector<fs::path> found = files(folder);
+  std::erase_if(found, [&](const fs::path& path) { return path.extension() != extension; });
   return found;
 }
 
@@ -88,6 +96,34 @@ TEST_F(ExecutorCacheTest, rebuilds_what_it_cannot_trust) {
   fs::remove(stored[1]);
   EXPECT_EQ(answer(*must(compile(cache, "k", kText, false))), 42);
   EXPECT_EQ(files(path()), stored);
+}
+
+/// As text is lowered: after the standard library.
+std::string text_with_library(int answer) {
+  return msl::clang_library() +
+         fmt::format(
+             "static void norite_run(const norite_msl::ThreadPlace*, "
+             "const norite_msl::Arguments* a) {{ *static_cast<int*>(a->buffer[0]) = {}; }}\n"
+             "extern \"C\" __attribute__((visibility(\"default\")))\n"
+             "const norite_msl::Entry norite_msl_entry = "
+             "{{norite_run, norite_msl::attach, {{4}}}};\n",
+             answer);
+}
+
+TEST_F(ExecutorCacheTest, the_standard_library_is_parsed_once) {
+  const auto cache = open();
+  EXPECT_EQ(answer(*must(compile(cache, "k", text_with_library(1), false))), 1);
+  const auto parsed = files_named(path(), ".pch");
+  ASSERT_EQ(parsed.size(), 1U);
+  const auto written = fs::last_write_time(parsed[0]);
+  EXPECT_EQ(answer(*must(compile(cache, "k", text_with_library(2), false))), 2);
+  EXPECT_EQ(fs::last_write_time(parsed[0]), written);
+  EXPECT_EQ(cache.built(), 2);
+
+  overwrite(parsed[0], "rubbish");
+  EXPECT_EQ(answer(*must(compile(cache, "k", text_with_library(3), false))), 3);
+  EXPECT_GT(fs::file_size(parsed[0]), 1000U);
+  EXPECT_EQ(files_named(path(), ".pch"), parsed);
 }
 
 TEST_F(ExecutorCacheTest, a_folder_that_others_can_write_to_is_not_used) {

@@ -36,12 +36,10 @@ Result<std::string> Compiler::compile(std::string_view kernel,
   for (const std::string_view option : msl::nvrtc_options()) options.emplace_back(option);
   const std::string key = core::object_key(lowered_text, options,
                                            fmt::format("NVRTC {}", version_text(nvrtc->version)));
-  auto path =
-      cache.get(key, ".cubin", lowered_text,
-                [&](const std::string&, const std::string& target) -> Result<void> {
-                  NORITE_TRY_ASSIGN(const std::string image, nvrtc->compile(lowered_text, options));
-                  return write_file(target, image);
-                });
+  auto path = cache.get(key, ".cubin", [&](const std::string& target) -> Result<void> {
+    NORITE_TRY_ASSIGN(const std::string image, nvrtc->compile(lowered_text, options));
+    return write_file(target, image);
+  });
   if (path) return read_file(*path);
   Error& error = path.error();
   return fail(error.code, fmt::format("kernel \"{}\": {}", kernel, error.message),

@@ -4,20 +4,47 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/msl/runtime.hpp"
+#include "msl/lower_clang.hpp"
 #include "msl/toolchain.hpp"
 
 namespace norite::cpu::msl {
 
+namespace {
+
+using norite::msl::Toolchain;
+using Flags = std::vector<std::string>;
+
+/// Metal's standard library, parsed: doing that again would be a third of compiling a kernel.
+Result<std::filesystem::path> precompiled_library(const core::ObjectCache& cache,
+                                                  const Toolchain& toolchain, const Flags& flags) {
+  const std::string& text = norite::msl::clang_library();
+  return cache.get_ingredient(
+      core::object_key(text, flags, toolchain.version()), ".pch",
+      [&](const std::string& path) { return toolchain.precompile(text, path, flags); });
+}
+
+Result<void> compile_after_library(const core::ObjectCache& cache, const Toolchain& toolchain,
+                                   std::string_view text, const std::string& object_path,
+                                   const Flags& flags) {
+  NORITE_TRY_ASSIGN(const auto library, precompiled_library(cache, toolchain, flags));
+  return toolchain.compile_after(library.string(), text, object_path, flags);
+}
+
+}  // namespace
+
 Result<std::shared_ptr<KernelObject>> compile(const core::ObjectCache& cache,
                                               std::string_view kernel,
                                               std::string_view lowered_text, bool checked) {
-  NORITE_TRY_ASSIGN(const auto toolchain, norite::msl::Toolchain::find());
+  NORITE_TRY_ASSIGN(const auto toolchain, Toolchain::find());
   const auto flags = norite::msl::compile_flags(checked);
   const std::string key = core::object_key(lowered_text, flags, toolchain.version());
-  auto path = cache.get(key, ".so", lowered_text,
-                        [&](const std::string& source, const std::string& object) {
-                          return toolchain.compile(source, object, flags);
-                        });
+  const auto own_text = norite::msl::after_clang_library(lowered_text);
+  auto path = cache.get(key, ".so", [&](const std::string& object) -> Result<void> {
+    const bool done =
+        own_text && compile_after_library(cache, toolchain, *own_text, object, flags).has_value();
+    // Whatever went wrong, the whole text says what about it is the kernel's fault.
+    return done ? Result<void>() : toolchain.compile(lowered_text, object, flags);
+  });
   if (!path) {
     Error& error = path.error();
     return fail(error.code, fmt::format("kernel \"{}\": {}", kernel, error.message),
