@@ -60,7 +60,7 @@ struct Target {
       case Kind::cached:
         return write<E, Store::cached>(v, i);
       case Kind::streaming:
-        return write<E, Store::streaming>(v, i);
+        return write<E, kStreaming>(v, i);
     }
   }
 
@@ -169,7 +169,7 @@ void run_copy(const Stage& stage, const TileData& data, int64_t count) {
   const bool streaming = target.kind == Target::Kind::streaming;
   for (int64_t i = 0; i < count; i += kBlock) {
     const auto bits = E::read(from + i);
-    streaming ? E::template write<Store::streaming>(bits, to + i)
+    streaming ? E::template write<kStreaming>(bits, to + i)
               : E::template write<Store::cached>(bits, to + i);
   }
 }

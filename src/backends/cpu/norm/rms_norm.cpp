@@ -85,7 +85,7 @@ class RmsNorm {
       if (!row.y) {
         if (next_x) squares = sum_of_squares(row_at(r + 1));
       } else if (streaming) {
-        squares = write<Store::streaming>(sum ? sum : row.x, row, later, weight, rms_inv, next_x);
+        squares = write<kStreaming>(sum ? sum : row.x, row, later, weight, rms_inv, next_x);
       } else {
         squares = write<Store::cached>(sum ? sum : row.x, row, later, weight, rms_inv, next_x);
       }
@@ -129,7 +129,7 @@ class RmsNorm {
       const Block residual = load_part<E>(row.residual + i, count);
       const auto packed = E::pack({hn::Add(x.a, residual.a), hn::Add(x.b, residual.b)});
       write_part<E>(packed, sum + i, count);
-      if (streamed) write_part<E, Store::streaming>(packed, streamed + i, count);
+      if (streamed) write_part<E, kStreaming>(packed, streamed + i, count);
       const Block s = E::unpack(packed);
       return mul_add(s, s, acc);
     });

@@ -84,8 +84,8 @@ class RmsNormBackward {
     if (!dx_) {
       finish_as<false, true, Store::cached>(row, next, weight, dw);
     } else if (streaming_ && aligned) {
-      dw ? finish_as<true, true, Store::streaming>(row, next, weight, dw)
-         : finish_as<true, false, Store::streaming>(row, next, weight, dw);
+      dw ? finish_as<true, true, kStreaming>(row, next, weight, dw)
+         : finish_as<true, false, kStreaming>(row, next, weight, dw);
     } else {
       dw ? finish_as<true, true, Store::cached>(row, next, weight, dw)
          : finish_as<true, false, Store::cached>(row, next, weight, dw);

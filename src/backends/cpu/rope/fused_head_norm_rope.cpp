@@ -81,7 +81,7 @@ HeadOutput<E> make_output_as(const HeadRuns& runs, const View& view, const HeadS
   const bool streaming =
       view.size_bytes() >= kStreamBytes && !in_place && is_streamable<O>(runs, first, strides);
   return {first, sizeof(typename O::Raw), strides, streaming,
-          streaming ? write_heads<E, O, Store::streaming> : write_heads<E, O, Store::cached>};
+          streaming ? write_heads<E, O, kStreaming> : write_heads<E, O, Store::cached>};
 }
 
 template <class E>

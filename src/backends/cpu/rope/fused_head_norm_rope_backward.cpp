@@ -85,7 +85,7 @@ class HeadNormRopeBackward {
       for (int64_t head = 0; head < params_.heads; head += most) {
         select(group, token, head, std::min(most, params_.heads - head));
         (this->*read_)(group, rotation);
-        streaming_ ? write<Store::streaming>(group, dw) : write<Store::cached>(group, dw);
+        streaming_ ? write<kStreaming>(group, dw) : write<Store::cached>(group, dw);
       }
     }
     hwy::FlushStream();

@@ -138,15 +138,20 @@ void stream_heads_as(const HeadStream<E>& stream, int64_t begin, int64_t end) {
 
 template <class E, int64_t kDim>
 void stream_heads_of(const HeadStream<E>& stream, int64_t begin, int64_t end) {
-  stream.past_caches ? stream_heads_as<E, Store::streaming, kDim>(stream, begin, end)
+  stream.past_caches ? stream_heads_as<E, kStreaming, kDim>(stream, begin, end)
                      : stream_heads_as<E, Store::cached, kDim>(stream, begin, end);
 }
+
+/// In f32 it brings nothing. Emulated vectors wait for arithmetic, not for memory, and unrolled
+/// they take the compiler long.
+template <class E>
+inline constexpr bool kStreamsHeads = !std::is_same_v<E, F32> && HWY_TARGET != HWY_EMU128;
 
 /// Streams the heads of tokens [begin, end), or returns false where this is not made for them.
 template <class E>
 bool stream_heads([[maybe_unused]] const HeadStream<E>& stream, [[maybe_unused]] int64_t begin,
                   [[maybe_unused]] int64_t end) {
-  if constexpr (!std::is_same_v<E, F32>) {
+  if constexpr (kStreamsHeads<E>) {
     if (stream.params.normalise == 0 || !stream.runs.whole || stream.runs.interleaved) return false;
     switch (stream.params.head_dim) {
       case 64:

@@ -43,6 +43,8 @@ struct Block {
 };
 
 enum class Store { cached, streaming };  // streaming needs an address aligned to a vector
+/// Emulated vectors have no streaming stores, and get no code of their own for them.
+inline constexpr Store kStreaming = HWY_TARGET == HWY_EMU128 ? Store::cached : Store::streaming;
 
 template <Store kStore, class D>
 HWY_INLINE void store_vector(hn::Vec<D> v, D d, hn::TFromD<D>* to) {
