@@ -34,7 +34,7 @@ TEST(CudaCommand, SaysOnceThatItCompilesAndNothingWhenAllIsCached) {
   const std::string folder = testing::TempDir() + "norite_cuda_command";
   std::filesystem::remove_all(folder);
   const std::string environment = kStandIn + "NORITE_CACHE_DIR=" + folder;
-  const std::string arguments = "verify --device cuda --filter 'rms_norm[bf16,'";
+  const std::string arguments = "verify --device cuda --filter 'rms_norm[bf16,rows=3'";
   const CommandResult first = run_norite(arguments, environment);
   EXPECT_EQ(first.exit_code, 1) << first.err;
   const size_t said = first.err.find(kCompiling);

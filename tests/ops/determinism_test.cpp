@@ -2,29 +2,40 @@
 // The same bits every time: repeated, with 1, 2 or 16 threads, a thousand times on a GPU.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "cases/case.hpp"
 #include "ops/tested_device.hpp"
 
 namespace norite {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+/// Bytes that are compared as a whole, however many they are.
+struct Bytes {
+  std::vector<std::byte> values;
+
+  bool operator==(const Bytes& other) const {
+    return values.size() == other.values.size() &&
+           std::memcmp(values.data(), other.values.data(), values.size()) == 0;
+  }
+};
+void PrintTo(const Bytes& bytes, std::ostream* out) { *out << bytes.values.size() << " bytes"; }
 
 Bytes run_once(const Device& device, const cases::Case& one) {
   const auto problem = test::must(one.prepare(device, cases::FillKind::normal));
   test::must(problem->run());
-  return test::must(problem->output_bytes());
+  return {test::must(problem->output_bytes())};
 }
 
 void expect_repeats(const Device& device, const cases::Case& one, int repeats) {
   SCOPED_TRACE(one.name);
   const auto problem = test::must(one.prepare(device, cases::FillKind::normal));
   test::must(problem->run());
-  const Bytes first = test::must(problem->output_bytes());
+  const Bytes first = {test::must(problem->output_bytes())};
   for (int repeat = 1; repeat <= repeats; ++repeat) {
     test::must(problem->reset());
     test::must(problem->run());
-    ASSERT_EQ(first, test::must(problem->output_bytes())) << "repeat " << repeat;
+    ASSERT_EQ(first, Bytes{test::must(problem->output_bytes())}) << "repeat " << repeat;
   }
 }
 
