@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 namespace norite::cases {
@@ -95,14 +96,16 @@ Snapshot::Snapshot(const View& view, std::vector<std::byte> copy)
       size_bytes_(view.buffer().size_bytes()) {}
 
 Values Snapshot::values(int64_t first, int64_t count) const {
-  Values values;
-  values.reserve(static_cast<size_t>(count));
+  Values values(static_cast<size_t>(count));
   const int64_t length = last_extent(view_->shape());
   const int64_t step = element_step_bytes(*view_);
-  for (int64_t at = first; at < first + count;) {
-    const std::byte* row = bytes_ + row_offset_bytes(*view_, at / length);
-    const int64_t end = std::min(first + count, (at / length + 1) * length);
-    for (; at < end; ++at) values.push_back(decode(view_->dtype(), row + at % length * step));
+  for (std::span<double> rest(values); !rest.empty();) {
+    const int64_t row = first / length, column = first % length;
+    const size_t in_row = std::min(rest.size(), static_cast<size_t>(length - column));
+    const std::byte* from = bytes_ + row_offset_bytes(*view_, row) + column * step;
+    decode(view_->dtype(), from, step, rest.first(in_row));
+    rest = rest.subspan(in_row);
+    first += static_cast<int64_t>(in_row);
   }
   return values;
 }
@@ -169,10 +172,12 @@ int64_t Tensor::row_count() const { return rows_of(view_); }
 Values Tensor::row(int64_t index) const {
   Values values(static_cast<size_t>(row_length()));
   if (pattern_.empty()) return values;
+  const int64_t step = size_of(view_.dtype());
   int64_t at = index * row_length() % period_;
-  for (double& value : values) {
-    value = decode(view_.dtype(), &pattern_[static_cast<size_t>(at * size_of(view_.dtype()))]);
-    if (++at == period_) at = 0;
+  for (std::span<double> rest(values); !rest.empty(); at = 0) {
+    const size_t in_period = std::min(rest.size(), static_cast<size_t>(period_ - at));
+    decode(view_.dtype(), &pattern_[static_cast<size_t>(at * step)], step, rest.first(in_period));
+    rest = rest.subspan(in_period);
   }
   return values;
 }
@@ -226,10 +231,7 @@ bool Tensor::unchanged(const Snapshot& snapshot) const {
   const std::vector<std::byte> elements = snapshot.elements();
   for (size_t at = 0; at < elements.size(); at += pattern_.size()) {
     const size_t length = std::min(pattern_.size(), elements.size() - at);
-    if (!std::equal(pattern_.begin(), pattern_.begin() + static_cast<std::ptrdiff_t>(length),
-                    elements.begin() + static_cast<std::ptrdiff_t>(at))) {
-      return false;
-    }
+    if (std::memcmp(pattern_.data(), &elements[at], length) != 0) return false;
   }
   return true;
 }

@@ -93,26 +93,51 @@ T load(const std::byte* source) {
   return value;
 }
 
-void encode_one(DType dtype, double value, std::byte* target) {
+/// How numbers lie in memory.
+template <class T>
+struct Plain {
+  static double read(const std::byte* element) { return load<T>(element); }
+  static void write(double value, std::byte* element) { store(element, static_cast<T>(value)); }
+};
+struct Half {
+  static double read(const std::byte* element) {
+    return to_float(Float16{load<uint16_t>(element)});
+  }
+  static void write(double value, std::byte* element) {
+    store(element, to_float16(static_cast<float>(value)).bits);
+  }
+};
+struct Brain {
+  static double read(const std::byte* element) {
+    return to_float(BFloat16{load<uint16_t>(element)});
+  }
+  static void write(double value, std::byte* element) {
+    store(element, to_bfloat16(static_cast<float>(value)).bits);
+  }
+};
+
+/// Calls use(storage) once for all elements: asking for each takes longer than reading it.
+template <class Use>
+void with_storage(DType dtype, Use use) {
   switch (dtype) {
     case DType::f32:
-      return store(target, static_cast<float>(value));
+      return use(Plain<float>());
     case DType::f16:
-      return store(target, to_float16(static_cast<float>(value)).bits);
+      return use(Half());
     case DType::bf16:
-      return store(target, to_bfloat16(static_cast<float>(value)).bits);
+      return use(Brain());
     case DType::i32:
-      return store(target, static_cast<int32_t>(value));
+      return use(Plain<int32_t>());
     case DType::u32:
-      return store(target, static_cast<uint32_t>(value));
+      return use(Plain<uint32_t>());
     case DType::i16:
-      return store(target, static_cast<int16_t>(value));
+      return use(Plain<int16_t>());
     case DType::u16:
-      return store(target, static_cast<uint16_t>(value));
+      return use(Plain<uint16_t>());
     case DType::i8:
-      return store(target, static_cast<int8_t>(value));
+      return use(Plain<int8_t>());
     case DType::u8:
-      return store(target, static_cast<uint8_t>(value));
+      return use(Plain<uint8_t>());
   }
 }
 
@@ -136,39 +161,31 @@ void make_special(Values& values, int64_t dim, DType dtype, std::string_view see
 
 double round_to(DType dtype, double value) {
   std::byte element[8];
-  encode_one(dtype, value, element);
+  with_storage(dtype, [&](auto storage) { storage.write(value, element); });
   return decode(dtype, element);
 }
 
 std::vector<std::byte> encode(DType dtype, std::span<const double> values) {
   const auto step = static_cast<size_t>(size_of(dtype));
   std::vector<std::byte> bytes(values.size() * step);
-  for (size_t i = 0; i < values.size(); ++i) encode_one(dtype, values[i], &bytes[i * step]);
+  with_storage(dtype, [&](auto storage) {
+    for (size_t i = 0; i < values.size(); ++i) storage.write(values[i], &bytes[i * step]);
+  });
   return bytes;
 }
 
+void decode(DType dtype, const std::byte* first, int64_t step_bytes, std::span<double> to) {
+  with_storage(dtype, [&](auto storage) {
+    for (size_t i = 0; i < to.size(); ++i) {
+      to[i] = storage.read(first + static_cast<int64_t>(i) * step_bytes);
+    }
+  });
+}
+
 double decode(DType dtype, const std::byte* element) {
-  switch (dtype) {
-    case DType::f32:
-      return load<float>(element);
-    case DType::f16:
-      return to_float(Float16{load<uint16_t>(element)});
-    case DType::bf16:
-      return to_float(BFloat16{load<uint16_t>(element)});
-    case DType::i32:
-      return load<int32_t>(element);
-    case DType::u32:
-      return load<uint32_t>(element);
-    case DType::i16:
-      return load<int16_t>(element);
-    case DType::u16:
-      return load<uint16_t>(element);
-    case DType::i8:
-      return load<int8_t>(element);
-    case DType::u8:
-      return load<uint8_t>(element);
-  }
-  return std::numeric_limits<double>::quiet_NaN();
+  double value = 0;
+  decode(dtype, element, 0, {&value, 1});
+  return value;
 }
 
 }  // namespace norite::cases

@@ -33,5 +33,7 @@ double round_to(DType dtype, double value);
 /// Values to memory and back, rounding to nearest even.
 std::vector<std::byte> encode(DType dtype, std::span<const double> values);
 double decode(DType dtype, const std::byte* element);
+/// Elements that lie `step_bytes` apart.
+void decode(DType dtype, const std::byte* first, int64_t step_bytes, std::span<double> to);
 
 }  // namespace norite::cases
