@@ -23,6 +23,12 @@ constexpr size_t kEvery = 29;
 constexpr size_t kEvery = 1;
 #endif
 
+/// One for all tests, so that what one of them compiled is there for the next.
+const Device& text_device() {
+  static const Device device = test::must(Device::open("cpu", {.builtins = BuiltinForm::text}));
+  return device;
+}
+
 class KernelCases : public testing::TestWithParam<std::string> {
  protected:
   /// Every `step`-th case of the operation.
@@ -41,9 +47,8 @@ class KernelCases : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(KernelCases, MatchFloat64) {
-  const Device device = test::must(Device::open("cpu", {.builtins = BuiltinForm::text}));
-  check(device, FillKind::normal, kEvery);
-  check(device, FillKind::special, kEvery);
+  check(text_device(), FillKind::normal, kEvery);
+  check(text_device(), FillKind::special, kEvery);
 }
 
 std::vector<float> floats_of(const cases::Problem& problem) {
@@ -55,13 +60,12 @@ std::vector<float> floats_of(const cases::Problem& problem) {
 
 // The two forms of a kernel sum in different orders, and are as near to each other as that allows.
 TEST_P(KernelCases, AgreeWithHostCode) {
-  const Device text = test::must(Device::open("cpu", {.builtins = BuiltinForm::text}));
   const Device native = test::must(Device::open("cpu"));
   for (const Case* one : cases::select(cases::kVerify, GetParam() + "[f32")) {
     const bool other_dtypes = one->name.find("copy") != std::string::npos;
     if (one->op != GetParam() || other_dtypes) continue;
     SCOPED_TRACE(one->name);
-    const auto from_text = test::must(one->prepare(text, FillKind::normal));
+    const auto from_text = test::must(one->prepare(text_device(), FillKind::normal));
     const auto from_native = test::must(one->prepare(native, FillKind::normal));
     test::must(from_text->run());
     test::must(from_native->run());
