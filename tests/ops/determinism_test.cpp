@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "cases/case.hpp"
-#include "ops/tested_device.hpp"
+#include "ops/tested_cases.hpp"
 
 namespace norite {
 namespace {
@@ -42,7 +42,7 @@ void expect_repeats(const Device& device, const cases::Case& one, int repeats) {
 class Determinism : public test::OnDevice<std::string> {};
 
 TEST_P(Determinism, RepeatsBitForBit) {
-  for (const cases::Case* one : cases::select(cases::kVerify, "")) {
+  for (const cases::Case* one : test::tested_cases(device_name())) {
     expect_repeats(device(), *one, 1);
   }
 }
@@ -59,7 +59,7 @@ TEST_P(ThreadCounts, MakeNoDifference) {
   const Device one_thread = open(1);
   const Device two_threads = open(2);
   const Device sixteen_threads = open(16);
-  for (const cases::Case* one : cases::select(cases::kVerify, "")) {
+  for (const cases::Case* one : test::tested_cases(GetParam())) {
     SCOPED_TRACE(one->name);
     const Bytes expected = run_once(one_thread, *one);
     EXPECT_EQ(expected, run_once(two_threads, *one));
