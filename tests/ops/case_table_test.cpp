@@ -7,6 +7,7 @@
 
 #include "cases/case.hpp"
 #include "ops/tested_cases.hpp"
+#include "ops/tested_device.hpp"
 
 namespace norite {
 namespace {
