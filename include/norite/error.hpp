@@ -23,7 +23,7 @@ enum class Code : uint8_t {
   unavailable,          ///< no such device on this machine
   compile_failed,       ///< the kernel's text was refused; `log` holds the compiler's words
   execution_failed,     ///< a dispatch failed while it ran
-  timeout,              ///< a dispatch ran past its time limit and was cancelled
+  timeout,              ///< a dispatch, or compiling a kernel, ran past its time limit
   check_failed,         ///< checked mode found mistakes in a kernel
   bad_file,             ///< a file's contents are malformed
   internal,             ///< a bug in Norite

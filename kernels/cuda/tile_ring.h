@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // CUDA only: tiles of rows on their way from device memory to threadgroup memory while threads work
-// on the ones before, several of an operand at a time: one that comes, one that is summed, and
-// those that wait for the sums of their whole row.
+// on the ones before, several of an operand at a time: one that comes, one that is summed, and of
+// what is still to be written those that wait for the sums of their whole row.
 //
 // A thread copies what it reads itself, and waits for nobody. Of rows that begin anywhere
 // (SHIFTED), these are packs with whatever lies before the row in its first; behind the row there
@@ -20,7 +20,7 @@ typedef Pack<X_TYPE, VECTOR_WIDTH> RowPack;
 #define TILES_OF(dim) (uint(((dim) - 1 + SHIFTED * (VECTOR_WIDTH - 1)) / TILE_SIZE) + 1)
 
 /// A thread's packs of a tile, PACK_STEP apart. All rows of a group have the same frame. Where rows
-/// are so many whole tiles (WHOLE), all packs exist, and nothing has to ask.
+/// are so many whole tiles (WHOLE), all packs exist, and neither copies nor stores have to ask.
 struct TilePlace {
   uint first;
   RowFrame frame;

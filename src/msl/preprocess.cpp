@@ -372,10 +372,6 @@ Result<Text> run(const Source& source, const Specialisation& macros) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// Text that was preprocessed, and what came of it.
 struct Preprocessed {
   std::string name, text;

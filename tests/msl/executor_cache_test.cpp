@@ -8,6 +8,7 @@
 #include "core/subprocess.hpp"
 #include "msl/executor_support.hpp"
 #include "msl/lower_clang.hpp"
+#include "msl/module.hpp"
 #include "msl/toolchain.hpp"
 
 namespace norite {
@@ -124,6 +125,22 @@ TEST_F(ExecutorCacheTest, the_standard_library_is_parsed_once) {
   EXPECT_EQ(answer(*must(compile(cache, "k", text_with_library(3), false))), 3);
   EXPECT_GT(fs::file_size(parsed[0]), 1000U);
   EXPECT_EQ(files_named(path(), ".pch"), parsed);
+}
+
+/// Falling back to the whole text would hide that the library is not continued.
+TEST_F(ExecutorCacheTest, lowered_text_continues_the_precompiled_library) {
+  fs::create_directories(path());
+  const auto module = must(msl::parse({.name = "k.metal", .text = "kernel void k() {}\n"}, {}));
+  const std::string lowered = must(msl::lower_for_clang(module, module.kernels.at(0), {}));
+  const auto own_text = msl::after_clang_library(lowered);
+  ASSERT_TRUE(own_text);
+  const auto toolchain = must(msl::Toolchain::find());
+  for (const bool checked : {false, true}) {
+    const auto flags = msl::compile_flags(checked);
+    const std::string library = (path() / "library.pch").string();
+    must(toolchain.precompile(msl::clang_library(), library, flags));
+    must(toolchain.compile_after(library, *own_text, (path() / "kernel.so").string(), flags));
+  }
 }
 
 TEST_F(ExecutorCacheTest, a_folder_that_others_can_write_to_is_not_used) {

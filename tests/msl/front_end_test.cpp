@@ -35,6 +35,23 @@ const KernelParameter& parameter(const Module& module, size_t index) {
   return module.definitions.at(0).parameters.at(index);
 }
 
+TEST(Preprocessing, LooksAgainWhereHeadersOrMacrosMayDiffer) {
+  const auto first_kernel = [](const char* text, const char* header, const Specialisation& macros) {
+    Source source{.name = "k.metal", .text = text};
+    source.find_header = [&](std::string_view, std::string_view) {
+      return Header{"part.h", header};
+    };
+    return must(parse(source, macros)).kernels.at(0).name;
+  };
+  constexpr const char* kIncludes = "#include \"part.h\"\nkernel void NAME() {}\n";
+  EXPECT_EQ(first_kernel(kIncludes, "#define NAME one\n", {}), "one");
+  EXPECT_EQ(first_kernel(kIncludes, "#define NAME two\n", {}), "two");
+  constexpr const char* kAlone = "kernel void NAME() {}\n";
+  EXPECT_EQ(first_kernel(kAlone, "", {{"NAME", "three"}}), "three");
+  EXPECT_EQ(first_kernel(kAlone, "", {{"NAME", "four"}}), "four");
+  EXPECT_EQ(first_kernel(kAlone, "", {{"NAME", "four"}}), "four");
+}
+
 TEST(Signature, ReadsBuffersByIndexKindAndConstness) {
   const Module module = parsed(R"(
     enum Index { kX, kY = 4, kParams };

@@ -10,8 +10,8 @@
 
 namespace norite::test {
 
-/// Rows so long that groups of a GPU share them are two thirds of the table's elements and nothing
-/// special to a CPU: its best level alone has them.
+/// Rows so long that a GPU has kernels of their own for them are two thirds of the table's elements
+/// and nothing special to a CPU: its best level alone has them.
 inline std::vector<const cases::Case*> tested_cases(const std::string& device) {
   constexpr int64_t kLong = 10000;
   std::vector<const cases::Case*> selected = cases::select(cases::kVerify, "");

@@ -90,7 +90,8 @@ int64_t add_slots(const Grid& grid, Parameters& parameters) {
 
 /// How the stream treats a launch. A kernel whose groups wait for each other runs whole or not at
 /// all. One that waits itself for what is ahead of it in the stream (msl/shim/cuda_runtime.h) may
-/// get going early.
+/// get going early: not before all groups of that have begun, so that two of the former kind never
+/// wait for each other's places.
 class LaunchAttributes {
  public:
   explicit LaunchAttributes(const KernelForm& form) {
@@ -104,7 +105,7 @@ class LaunchAttributes {
  private:
   void add(int id) { attributes_[count_++] = {.id = id, .value = 1, .rest = {}}; }
 
-  std::array<CUlaunchAttribute, 2> attributes_;
+  std::array<CUlaunchAttribute, 2> attributes_;  // the first `count_`
   unsigned count_ = 0;
 };
 

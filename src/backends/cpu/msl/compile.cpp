@@ -30,6 +30,17 @@ Result<void> compile_after_library(const core::ObjectCache& cache, const Toolcha
   return toolchain.compile_after(library.string(), text, object_path, flags);
 }
 
+Result<void> compile_text(const core::ObjectCache& cache, const Toolchain& toolchain,
+                          std::string_view lowered_text, const std::string& object_path,
+                          const Flags& flags) {
+  if (const auto own_text = norite::msl::after_clang_library(lowered_text)) {
+    auto done = compile_after_library(cache, toolchain, *own_text, object_path, flags);
+    if (done || done.error().code == Code::timeout) return done;
+  }
+  // Where that was refused, the whole text says what about it is the kernel's fault.
+  return toolchain.compile(lowered_text, object_path, flags);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<KernelObject>> compile(const core::ObjectCache& cache,
@@ -38,12 +49,8 @@ Result<std::shared_ptr<KernelObject>> compile(const core::ObjectCache& cache,
   NORITE_TRY_ASSIGN(const auto toolchain, Toolchain::find());
   const auto flags = norite::msl::compile_flags(checked);
   const std::string key = core::object_key(lowered_text, flags, toolchain.version());
-  const auto own_text = norite::msl::after_clang_library(lowered_text);
-  auto path = cache.get(key, ".so", [&](const std::string& object) -> Result<void> {
-    const bool done =
-        own_text && compile_after_library(cache, toolchain, *own_text, object, flags).has_value();
-    // Whatever went wrong, the whole text says what about it is the kernel's fault.
-    return done ? Result<void>() : toolchain.compile(lowered_text, object, flags);
+  auto path = cache.get(key, ".so", [&](const std::string& object) {
+    return compile_text(cache, toolchain, lowered_text, object, flags);
   });
   if (!path) {
     Error& error = path.error();
