@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The cases of the table on every device, against float64 and with guard bytes, with ordinary and
+// Every case of the table on every device, against float64 and with guard bytes, with ordinary and
 // with special values.
 #include <gtest/gtest.h>
 
