@@ -9,7 +9,7 @@
 // they wait for each other's sums also keeps them close together in memory: without any waiting
 // they are 2 to 5 % slower.
 //
-// On an H200, rows of 256 KiB and more reach 0.95 to 0.97 of the copy bandwidth, with a residual as
+// On an H200, rows of 256 KiB and more reach 0.94 to 0.97 of the copy bandwidth, with a residual as
 // well; with rows dealt out in turn 0.89 to 0.93. One group a row, which reads it twice, reaches
 // 0.72 (f32, 65536 columns) and 0.63 (262144). Rows that begin anywhere reach 0.80 to 0.83.
 
