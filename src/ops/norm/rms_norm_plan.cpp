@@ -261,6 +261,14 @@ std::span<const TileShape> forward_shapes(const LongRowsLayout& rows) {
   return rows.shifted ? kNarrowShifted : kNarrow;
 }
 
+/// Whether a group that has written a row awaits the sums of the one that it writes next, or each
+/// row's just before it is written. Of many groups that share a row, the slowest are a step behind.
+/// f32 rows gain nothing.
+bool awaits_ahead(const LongRowsLayout& rows, int64_t tiles) {
+  constexpr int64_t kFewTiles = 20;
+  return rows.width == 8 && (rows.shifted || tiles <= kFewTiles);
+}
+
 }  // namespace
 
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
@@ -278,7 +286,9 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
   if (rows.shifted && row_dims(params.rows) > 1) return std::nullopt;
   auto plan = plan_long({.key = {"rms_norm_long", macros_of(params, arguments)}, .grid = {}}, rows,
                         forward_shapes(rows));
-  if (plan) plan->counters = plan->tiles * plan->together;
+  if (!plan) return std::nullopt;
+  plan->counters = plan->tiles * plan->together;
+  plan->plan.key.macros.add({{"AWAITS_AHEAD", flag(awaits_ahead(rows, plan->tiles))}});
   return plan;
 }
 
