@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -37,24 +38,6 @@ int major_version(std::string_view words) {
   return std::atoi(std::string(words.substr(mark + kMark.size(), 4)).c_str());
 }
 
-Result<std::string> ask_version(const std::string& path) {
-  NORITE_TRY_ASSIGN(const auto answer, core::run({.arguments = {path, "--version"},
-                                                  .time_limit = std::chrono::seconds(20)}));
-  const int major = answer.status == 0 ? major_version(answer.output) : 0;
-  if (major < kOldestClang) {
-    return fail(Code::unsupported,
-                fmt::format("{} is no clang {} or later; {}", path, kOldestClang, kInstall));
-  }
-  return answer.output;
-}
-
-// Where a compiler would be looked for; while it stays, so does the answer.
-struct Question {
-  std::optional<std::string> wanted;
-  std::string search_path;
-  bool operator==(const Question&) const = default;
-};
-
 bool has_avx2() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -65,8 +48,7 @@ bool has_avx2() {
 }
 
 /// Kernels call little but mathematics and memcpy; where the processor converts half itself,
-/// nothing of the compiler's own either. Looking through all that a C++ program may need doubles
-/// the time of linking, and takes a fifth of a small kernel's.
+/// nothing of the compiler's own either.
 bool needs_few_libraries() {
 #if defined(__linux__)
   return has_avx2();
@@ -75,15 +57,36 @@ bool needs_few_libraries() {
 #endif
 }
 
+Result<std::string> ask(const std::string& path, const std::vector<std::string>& question) {
+  std::vector<std::string> arguments = {path};
+  arguments.insert(arguments.end(), question.begin(), question.end());
+  NORITE_TRY_ASSIGN(auto answer, core::run({.arguments = std::move(arguments),
+                                            .time_limit = std::chrono::seconds(20)}));
+  const int major = answer.status == 0 ? major_version(answer.output) : 0;
+  if (major < kOldestClang) {
+    return fail(Code::unsupported,
+                fmt::format("{} is no clang {} or later; {}", path, kOldestClang, kInstall));
+  }
+  return std::move(answer.output);
+}
+
+// Where a compiler would be looked for; while it stays, so does the answer.
+struct Question {
+  std::optional<std::string> wanted;
+  std::string search_path;
+  bool operator==(const Question&) const = default;
+};
+
 tl::unexpected<Error> timed_out(const core::Subprocess& clang, std::string log) {
   const auto limit = std::chrono::duration_cast<std::chrono::seconds>(clang.time_limit);
   return fail(Code::timeout, fmt::format("clang was stopped after {} s", limit.count()),
               std::move(log));
 }
 
-/// Text where another program can read it, for as long as this lives.
+/// A file that other programs read or write, for as long as this lives.
 class TemporaryFile {
  public:
+  static TemporaryFile at(std::string path) { return TemporaryFile(std::move(path)); }
   static Result<TemporaryFile> with(std::string_view text) {
     std::string path = core::env::temporary_folder() + "/norite-XXXXXX";
     const int descriptor = ::mkstemp(path.data());
@@ -117,6 +120,16 @@ class TemporaryFile {
 
 }  // namespace
 
+Result<Toolchain> Toolchain::at(const std::string& path) {
+  if (!needs_few_libraries()) {
+    NORITE_TRY_ASSIGN(auto version, ask(path, {"--version"}));
+    return Toolchain(path, std::move(version), std::nullopt);
+  }
+  NORITE_TRY_ASSIGN(const auto answer, ask(path, Linker::question()));
+  const size_t commands = std::min(answer.find("\n \""), answer.size() - 1) + 1;
+  return Toolchain(path, answer.substr(0, commands), Linker::from_answer(answer));
+}
+
 Result<Toolchain> Toolchain::find() {
   static std::mutex mutex;
   static std::optional<std::pair<Question, Toolchain>> known;
@@ -129,13 +142,13 @@ Result<Toolchain> Toolchain::find() {
   const auto try_one = [&](const std::string& name) {
     const std::string path = core::find_program(name);
     if (path.empty()) return false;
-    auto version = ask_version(path);
-    if (version) {
-      known.emplace(question, Toolchain(path, *std::move(version)));
+    auto toolchain = Toolchain::at(path);
+    if (toolchain) {
+      known.emplace(question, *std::move(toolchain));
     } else {
-      reason = std::move(version.error().message);
+      reason = std::move(toolchain.error().message);
     }
-    return version.has_value();
+    return toolchain.has_value();
   };
   if (question.wanted) {
     if (try_one(*question.wanted)) return known->second;
@@ -167,15 +180,21 @@ Result<void> Toolchain::run(std::string_view text, std::vector<std::string> argu
 
 Result<void> Toolchain::compile(std::string_view text, const std::string& object_path,
                                 std::vector<std::string> flags) const {
-  if (needs_few_libraries()) flags.insert(flags.end(), {"-nostartfiles", "-nodefaultlibs"});
-  flags.insert(flags.end(), {"-shared", "-o", object_path, "-", "-lm", "-lc"});
-  return run(text, std::move(flags));
+  if (!linker_) {
+    flags.insert(flags.end(), {"-shared", "-o", object_path, "-", "-lm", "-lc"});
+    return run(text, std::move(flags));
+  }
+  const TemporaryFile relocatable = TemporaryFile::at(object_path + ".o");
+  flags.insert(flags.end(), {"-c", "-o", relocatable.path(), "-"});
+  NORITE_TRY(run(text, std::move(flags)));
+  return linker_->link(relocatable.path(), object_path);
 }
 
 Result<void> Toolchain::compile_after(const std::string& precompiled_path, std::string_view text,
                                       const std::string& object_path,
                                       std::vector<std::string> flags) const {
-  flags.insert(flags.end(), {"-include-pch", precompiled_path});
+  // Nobody reads warnings about text that compiles, and wording them takes time.
+  flags.insert(flags.end(), {"-include-pch", precompiled_path, "-w"});
   return compile(text, object_path, std::move(flags));
 }
 

@@ -2,10 +2,12 @@
 // The clang that turns lowered kernel text into machine code.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "msl/linker.hpp"
 #include "norite/error.hpp"
 
 namespace norite::msl {
@@ -26,7 +28,7 @@ class Toolchain {
   /// in messages and debug information.
   [[nodiscard]] Result<void> compile(std::string_view text, const std::string& object_path,
                                      std::vector<std::string> flags) const;
-  /// The same for text that continues what was precompiled with the same flags.
+  /// The same for text that continues what was precompiled with the same flags, without warnings.
   [[nodiscard]] Result<void> compile_after(const std::string& precompiled_path,
                                            std::string_view text, const std::string& object_path,
                                            std::vector<std::string> flags) const;
@@ -34,13 +36,15 @@ class Toolchain {
                                         std::vector<std::string> flags) const;
 
  private:
+  static Result<Toolchain> at(const std::string& path);
   [[nodiscard]] Result<void> run(std::string_view text, std::vector<std::string> arguments) const;
 
-  Toolchain(std::string path, std::string version)
-      : path_(std::move(path)), version_(std::move(version)) {}
+  Toolchain(std::string path, std::string version, std::optional<Linker> linker)
+      : path_(std::move(path)), version_(std::move(version)), linker_(std::move(linker)) {}
 
   std::string path_;
   std::string version_;
+  std::optional<Linker> linker_;  // without one, clang links
 };
 
 /// How kernels are compiled for this processor. Checked objects report each access to memory.

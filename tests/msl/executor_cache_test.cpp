@@ -7,6 +7,7 @@
 
 #include "core/subprocess.hpp"
 #include "msl/executor_support.hpp"
+#include "msl/linker.hpp"
 #include "msl/lower_clang.hpp"
 #include "msl/module.hpp"
 #include "msl/toolchain.hpp"
@@ -140,6 +141,7 @@ TEST_F(ExecutorCacheTest, lowered_text_continues_the_precompiled_library) {
     const std::string library = (path() / "library.pch").string();
     must(toolchain.precompile(msl::clang_library(), library, flags));
     must(toolchain.compile_after(library, *own_text, (path() / "kernel.so").string(), flags));
+    EXPECT_EQ(files(path()).size(), 2U);  // nothing on the way to the object stays
   }
 }
 
@@ -193,6 +195,98 @@ TEST_F(ExecutorCacheTest, text_that_does_not_compile_gives_the_compiler_s_words)
 
 TEST_F(ExecutorCacheTest, text_without_an_entry_is_refused) {
   expect_error(compile(open(), "k", "int x;", false), Code::internal, {"norite_msl_entry"});
+}
+
+TEST_F(ExecutorCacheTest, kernels_may_call_the_c_library_alone) {
+  const auto cache = open();
+  const auto power = must(compile(
+      cache, "k", test::kernel_text("buffer(float, 0)[0] = __builtin_exp2f(buffer(float, 0)[0]);"),
+      false));
+  std::vector<float> value = {3.0f};
+  must(cpu::msl::run(*power, {.kernel = "k", .buffers = {test::bind(0, value)}},
+                     test::ThreadsCall()));
+  EXPECT_EQ(value[0], 8.0f);
+  const std::string unknown = "void nowhere() __asm__(\"norite_nowhere\"); nowhere();";
+  expect_error(compile(cache, "k", test::kernel_text(unknown), false), Code::internal,
+               {"norite_nowhere"});
+}
+
+/// Programs that stand in for clang and its linker.
+class LinkerTest : public ::testing::Test {
+ protected:
+  std::string script(const char* name, const std::string& text) const {
+    const fs::path path = folder_.path() / name;
+    overwrite(path, "#!/bin/sh\n" + text + "\n");
+    fs::permissions(path, fs::perms::owner_all);
+    return path.string();
+  }
+  static std::string answer_naming(const std::string& linker) {
+    return fmt::format(
+        "clang version 19.1.7\nTarget: any\n \"{}\" \"-shared\" \"-o\" \"norite-object\" "
+        "\"-La \\\"b\\\" \\$c\" \"-lm\" \"-lc\"\n",
+        linker);
+  }
+  msl::Linker linker(const std::string& text) const {
+    auto found = msl::Linker::from_answer(answer_naming(script("ld", text)));
+    EXPECT_TRUE(found);
+    return *std::move(found);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(LinkerTest, is_called_as_clang_would_call_it) {
+  const std::string log = (folder_.path() / "log").string();
+  must(linker("printf '<%s>' \"$@\" >" + log).link("in.o", "out.so"));
+  std::string line;
+  std::getline(std::ifstream(log), line);
+  EXPECT_EQ(line, "<-shared><-o><out.so><-La \"b\" $c><in.o><-z><defs>");
+}
+
+TEST_F(LinkerTest, looks_into_libraries_for_what_needs_them) {
+  const std::string log = (folder_.path() / "log").string();
+  must(linker("case \"$*\" in *-lm*-lc) echo \"$*\" >" + log + ";; *) exit 1;; esac")
+           .link("in.o", "out.so"));
+  std::string line;
+  std::getline(std::ifstream(log), line);
+  EXPECT_EQ(line, "-shared -o out.so -La \"b\" $c in.o -lm -lc");
+}
+
+TEST_F(LinkerTest, a_refusal_comes_with_the_linker_s_words) {
+  const auto refused = linker("echo no such symbol >&2; exit 1").link("in.o", "out.so");
+  expect_error(refused, Code::compile_failed, {"linker"});
+  EXPECT_EQ(refused.error().log, "no such symbol\n");
+}
+
+TEST_F(LinkerTest, one_that_takes_too_long_is_stopped) {
+  const auto start = std::chrono::steady_clock::now();
+  expect_error(linker("sleep 100").link("in.o", "out.so", std::chrono::milliseconds(100)),
+               Code::timeout, {"linker", "100 ms"});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+}
+
+TEST_F(LinkerTest, answers_without_a_linker_give_none) {
+  const std::string ld = script("ld", "exit 0");
+  EXPECT_TRUE(msl::Linker::from_answer(answer_naming(ld)));
+  for (const std::string& answer :
+       {std::string(), std::string("clang version 19.1.7\n"), answer_naming("/nonexistent/ld"),
+        fmt::format("\n \"{}\" \"-o\" \"norite-object\"", ld),
+        fmt::format("\n \"{}\" \"-lm\" \"-lc\"", ld)}) {
+    EXPECT_FALSE(msl::Linker::from_answer(answer)) << answer;
+  }
+}
+
+TEST_F(LinkerTest, without_one_clang_links) {
+  const std::string clang = must(core::run({.arguments = {"/bin/sh", "-c",
+                                                          "command -v clang++-19 "
+                                                          "|| command -v clang++"}}))
+                                .output;
+  const std::string wrapper = script(
+      "clang++", "case \"$1\" in\n-\\#\\#\\#) cat <<'END'\n" + answer_naming("/nonexistent/ld") +
+                     "END\n;;\n*) exec " + clang.substr(0, clang.find('\n')) + " \"$@\";;\nesac");
+  const ScopedEnv wanted("NORITE_CLANG", wrapper.c_str());
+  const ScopedEnv env("NORITE_CACHE_DIR", (folder_.path() / "cache").c_str());
+  EXPECT_EQ(answer(*must(compile(must(ObjectCache::open()), "k", kText, false))), 42);
 }
 
 TEST(ToolchainTest, says_what_to_install_when_there_is_no_clang) {
