@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <vector>
 
@@ -19,17 +20,28 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kRows = 64;
 constexpr int64_t kDim = 4096;
 constexpr float kEps = 1e-6f;
+/// They take turns: what else runs on a machine slows it down for seconds at a time.
+constexpr int kRounds = 20, kRunsOfRound = 100;
 
-double median_us(const std::function<void()>& run) {
-  std::vector<double> times;
-  for (int i = 0; i < 2000; ++i) {
-    const auto start = Clock::now();
-    run();
-    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+/// One way of computing it, and the microseconds that each run took.
+struct Contender {
+  std::function<void()> run;
+  std::vector<double> times = {};
+
+  void run_some() {
+    for (int i = 0; i < kRunsOfRound; ++i) {
+      const auto start = Clock::now();
+      run();
+      times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+    }
   }
-  std::nth_element(times.begin(), times.begin() + 1000, times.end());
-  return times[1000];
-}
+
+  double median() {
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    return *middle;
+  }
+};
 
 float widen(float value) { return value; }
 float widen(norite::Float16 value) { return norite::to_float(value); }
@@ -49,35 +61,39 @@ void scalar_rms_norm(const T* x, const T* w, T* y) {
 }
 
 template <class T>
-double scalar_us() {
+Contender scalar_loop() {
   std::vector<T> x(kRows * kDim), w(kDim), y(kRows * kDim);
   for (T& value : x) narrow(0.5f, value);
   for (T& value : w) narrow(1.5f, value);
-  return median_us([&] { scalar_rms_norm(x.data(), w.data(), y.data()); });
+  return {[x, w, y]() mutable { scalar_rms_norm(x.data(), w.data(), y.data()); }};
 }
 
-norite::Result<double> norite_us(DType dtype, int threads) {
+norite::Result<Contender> on_threads(DType dtype, int threads, norite::Result<void>& result) {
   NORITE_TRY_ASSIGN(const auto device, norite::Device::open("cpu", {.threads = threads}));
   NORITE_TRY_ASSIGN(const auto x, device.empty(dtype, {kRows, kDim}));
   NORITE_TRY_ASSIGN(const auto w, device.empty(dtype, {kDim}));
   NORITE_TRY_ASSIGN(const auto y, device.empty(dtype, {kRows, kDim}));
-  norite::Result<void> result;
-  const double us = median_us([&] {
+  return Contender{[=, &result] {
     norite::Encoder encoder = device.encoder();
-    result = norite::ops::rms_norm(encoder, {.x = x, .weight = w, .y = y, .eps = kEps});
-    if (result) result = encoder.submit_and_wait();
-  });
-  return result.map([&] { return us; });
+    auto done = norite::ops::rms_norm(encoder, {.x = x, .weight = w, .y = y, .eps = kEps});
+    if (done) done = encoder.submit_and_wait();
+    if (!done) result = done;
+  }};
 }
 
 template <class T>
 norite::Result<void> compare(DType dtype) {
-  const double scalar = scalar_us<T>();
-  NORITE_TRY_ASSIGN(const double one, norite_us(dtype, 1));
-  NORITE_TRY_ASSIGN(const double two, norite_us(dtype, 2));
+  norite::Result<void> result;
+  Contender scalar = scalar_loop<T>();
+  NORITE_TRY_ASSIGN(Contender one, on_threads(dtype, 1, result));
+  NORITE_TRY_ASSIGN(Contender two, on_threads(dtype, 2, result));
+  for (int round = 0; round < kRounds; ++round) {
+    for (Contender* contender : {&scalar, &one, &two}) contender->run_some();
+  }
+  const double one_us = one.median(), two_us = two.median();
   fmt::print("{:<6}{:>10.1f} µs{:>10.1f} µs{:>10.1f} µs{:>12.1f}{:>14.2f}\n", norite::name(dtype),
-             scalar, one, two, scalar / one, one / two);
-  return {};
+             scalar.median(), one_us, two_us, scalar.median() / one_us, one_us / two_us);
+  return result;
 }
 
 }  // namespace
