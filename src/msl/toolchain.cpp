@@ -121,13 +121,15 @@ class TemporaryFile {
 }  // namespace
 
 Result<Toolchain> Toolchain::at(const std::string& path) {
-  if (!needs_few_libraries()) {
-    NORITE_TRY_ASSIGN(auto version, ask(path, {"--version"}));
-    return Toolchain(path, std::move(version), std::nullopt);
+  if (needs_few_libraries()) {
+    if (const auto answer = ask(path, Linker::question())) {
+      const size_t commands = std::min(answer->find("\n \""), answer->size() - 1) + 1;
+      return Toolchain(path, answer->substr(0, commands), Linker::from_answer(*answer));
+    }
   }
-  NORITE_TRY_ASSIGN(const auto answer, ask(path, Linker::question()));
-  const size_t commands = std::min(answer.find("\n \""), answer.size() - 1) + 1;
-  return Toolchain(path, answer.substr(0, commands), Linker::from_answer(answer));
+  // A script around clang may answer no more than this.
+  NORITE_TRY_ASSIGN(auto version, ask(path, {"--version"}));
+  return Toolchain(path, std::move(version), std::nullopt);
 }
 
 Result<Toolchain> Toolchain::find() {

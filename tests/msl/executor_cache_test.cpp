@@ -281,12 +281,17 @@ TEST_F(LinkerTest, without_one_clang_links) {
                                                           "command -v clang++-19 "
                                                           "|| command -v clang++"}}))
                                 .output;
-  const std::string wrapper = script(
-      "clang++", "case \"$1\" in\n-\\#\\#\\#) cat <<'END'\n" + answer_naming("/nonexistent/ld") +
-                     "END\n;;\n*) exec " + clang.substr(0, clang.find('\n')) + " \"$@\";;\nesac");
-  const ScopedEnv wanted("NORITE_CLANG", wrapper.c_str());
-  const ScopedEnv env("NORITE_CACHE_DIR", (folder_.path() / "cache").c_str());
-  EXPECT_EQ(answer(*must(compile(must(ObjectCache::open()), "k", kText, false))), 42);
+  const std::string names_none = "cat <<'END'\n" + answer_naming("/nonexistent/ld") + "END\n";
+  for (const std::string& asked_for_one : {names_none, std::string("exit 1")}) {
+    const std::string wrapper =
+        script(asked_for_one == names_none ? "names_none" : "refuses",
+               "case \"$1\" in\n-\\#\\#\\#) " + asked_for_one + ";;\n*) exec " +
+                   clang.substr(0, clang.find('\n')) + " \"$@\";;\nesac");
+    const fs::path cache = folder_.path() / std::to_string(asked_for_one.size());
+    const ScopedEnv wanted("NORITE_CLANG", wrapper.c_str());
+    const ScopedEnv env("NORITE_CACHE_DIR", cache.c_str());
+    EXPECT_EQ(answer(*must(compile(must(ObjectCache::open()), "k", kText, false))), 42);
+  }
 }
 
 TEST(ToolchainTest, says_what_to_install_when_there_is_no_clang) {
