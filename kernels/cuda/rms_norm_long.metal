@@ -9,7 +9,7 @@
 // they wait for each other's sums also keeps them close together in memory: without any waiting
 // they are 2 to 5 % slower. A step publishes its sum before all else, since others wait for it, and
 // where that pays (AWAITS_AHEAD) it waits last, with its stores on their way: 1 % more at 131072
-// columns of 16 bits, 3 to 9 % where such rows begin anywhere. Waiting first loses 4 %.
+// columns of 16 bits, 2 to 9 % where such rows begin anywhere. Waiting first loses 4 %.
 //
 // On an H200, rows of 256 KiB and more reach 0.94 to 0.97 of the copy bandwidth, with a residual as
 // well; with rows dealt out in turn 0.89 to 0.93. One group a row, which reads it twice, reaches

@@ -263,7 +263,7 @@ std::span<const TileShape> forward_shapes(const LongRowsLayout& rows) {
 
 /// Whether a group that has written a row awaits the sums of the one that it writes next, or each
 /// row's just before it is written. Of many groups that share a row, the slowest are a step behind.
-/// f32 rows gain nothing.
+/// Of f32 rows, shifted ones with a residual gain, and all others lose or stay the same.
 bool awaits_ahead(const LongRowsLayout& rows, int64_t tiles) {
   constexpr int64_t kFewTiles = 20;
   return rows.width == 8 && (rows.shifted || tiles <= kFewTiles);
