@@ -7,13 +7,14 @@
 //
 // Groups take tickets for rows, so that none waits for the slowest multiprocessor in the end. That
 // they wait for each other's sums also keeps them close together in memory: without any waiting
-// they are 2 to 5 % slower. A step publishes its sum before all else, since others wait for it, and
-// where that pays (AWAITS_AHEAD) it waits last, with its stores on their way: 1 % more at 131072
-// columns of 16 bits, 2 to 9 % where such rows begin anywhere. Waiting first loses 4 %.
+// they are 2 to 5 % slower. A step publishes its sum before all else, since others wait for it
+// (waiting first loses 4 %). At its end, with its stores on their way, it may ask for the sums of
+// the row that the next step writes, or await them (AHEAD). Asking pays where many groups share a
+// row, by 0.5 % at 262144 columns, and where rows begin anywhere, by 5 to 25 %.
 //
 // On an H200, rows of 256 KiB and more reach 0.94 to 0.97 of the copy bandwidth, with a residual as
 // well; with rows dealt out in turn 0.89 to 0.93. One group a row, which reads it twice, reaches
-// 0.72 (f32, 65536 columns) and 0.63 (262144). Rows that begin anywhere reach 0.80 to 0.84.
+// 0.72 (f32, 65536 columns) and 0.63 (262144). Rows that begin anywhere reach 0.82 to 0.90.
 
 #include "common/lane_sum.h"
 #include "common/row_index.h"
@@ -36,17 +37,33 @@ METAL_FUNC Tile<X_TYPE> summed(Tile<X_TYPE> tile, Tile<X_TYPE> residual) {
   return tile;
 }
 
-/// The sum of a row, once all its groups have published theirs. One SIMD-group waits for all of its
-/// group: asking takes bandwidth, too.
-METAL_FUNC void await_row(device const SharedSum* sums, uint tiles, uint run, uint index,
-                          threadgroup float* row_sum) {
-  if (index < SIMD_WIDTH) {
+/// As many SIMD-groups of a group ask for the sums of a row, the others go on: rows that begin
+/// anywhere are cut into more tiles, in smaller groups.
+constant constexpr uint kAsking = SHIFTED ? SIMDGROUPS_PER_ROW : 1;
+
+/// The answer to one thread, for await_row. `sums`: of the row.
+METAL_FUNC ulong ask_row(device const SharedSum* sums, uint tiles, uint index) {
+  return index < min(tiles, kAsking * SIMD_WIDTH) ? ask(sums + index) : 0;
+}
+
+/// The sum of a row, once all its groups have published theirs.
+METAL_FUNC float await_row(device const SharedSum* sums, uint tiles, uint run, uint index,
+                           ulong answer, threadgroup float* exchange) {
+  const uint simdgroup = index / SIMD_WIDTH;
+  if (simdgroup < kAsking) {
     float squares = 0.0f;
-    for (uint part = index; part < tiles; part += SIMD_WIDTH) squares += await(sums + part, run);
+    for (uint part = index; part < tiles; part += kAsking * SIMD_WIDTH) {
+      squares += await(sums + part, run, answer);
+      answer = 0;
+    }
     squares = lane_sum<SIMD_WIDTH>(squares);
-    if (index == 0) *row_sum = squares;
+    if (index % SIMD_WIDTH == 0) exchange[simdgroup] = squares;
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
+  float squares = exchange[0];
+#pragma unroll
+  for (uint i = 1; i < kAsking; ++i) squares += exchange[i];
+  return squares;
 }
 
 [[kernel, max_total_threads_per_threadgroup(THREADS_PER_ROW), cooperative(GROUPS_PER_UNIT)]]
@@ -59,9 +76,8 @@ void rms_norm_long(
     uint index [[thread_index_in_threadgroup]]) {
 #include "norm/rms_norm_absent.h"
   // Of this step and the one before: one barrier a step is enough for each.
-  threadgroup float exchange[2 * EXCHANGE_SIZE];
+  threadgroup float exchange[2 * EXCHANGE_SIZE], row_exchange[2 * kAsking];
   threadgroup uint tickets[2];
-  threadgroup float row_sums[2];
   const uint tiles = TILES_OF(params.dim), tile = group % tiles;
   const uint rows = uint(row_count(params.rows)), at_once = groups / tiles, begin = group / tiles;
   // Rows of one group begin at the same place in a pack.
@@ -98,12 +114,14 @@ void rms_norm_long(
 #pragma unroll
   for (uint i = 0; i < kStages; ++i) held[i] = kNoRow;
   uint next = begin, ticket = 0;
+  ulong answer = 0;
+  float squares = 0.0f;  // of the row that is written, or will be next
   for (uint step = 0;; ++step) {
 #pragma unroll
     for (uint i = kStages - 1; i > 0; --i) held[i] = held[i - 1];
     held[0] = next;
-    const uint coming = held[0], now = held[1], behind = held[kStages - 1];
-    const uint awaited = held[kStages - 1 - AWAITS_AHEAD];  // it may be the next one to be written
+    const uint coming = held[0], now = held[1];
+    const uint written_next = held[kStages - 2], behind = held[kStages - 1];
     if (coming < rows) {
       const RowIndex at = row_index(params.rows, coming);
       ring.start(step, x + row_offset(at, params.x), place);
@@ -132,30 +150,29 @@ void rms_norm_long(
         ring.write(step - 1, s, place);
         if (!SHIFTED) store_tile(s, sum + row_offset(at, params.sum), place);
       }
-      RowSum squares;
-      squares.begin();
+      RowSum of_tile;
+      of_tile.begin();
       s = summed_columns.of(s);
 #pragma unroll
       for (uint v = 0; v < TILE_PACKS; ++v) {
         if (!place.sums(v)) break;
         const PackFloats values = s.packs[v].floats();
-        squares.add(values, values);
+        of_tile.add(values, values);
       }
-      squares.end_tile(place.first, frame);
-      const float tile_sum =
-          row_sum(squares.sum, exchange + step % 2 * EXCHANGE_SIZE, index);
+      of_tile.end_tile(place.first, frame);
+      const float tile_sum = row_sum(of_tile.sum, exchange + step % 2 * EXCHANGE_SIZE, index);
       if (index == 0) publish(sums + long(now) * tiles + tile, tile_sum, run);
     }
     // Its first two rows are given; the ticket for the one after was taken a step ago.
     next = step == 0 ? begin + at_once : 2 * at_once + alike + tickets[step % 2] * ROWS_TOGETHER;
     if (coming >= rows || next >= rows) next = kNoRow;
 
-    device const SharedSum* const awaited_sums = sums + long(awaited) * tiles;
-    if (!AWAITS_AHEAD && awaited < rows) {
-      await_row(awaited_sums, tiles, run, index, row_sums + step % 2);
+    threadgroup float* const row_exchange_now = row_exchange + step % 2 * kAsking;
+    if (AHEAD != kAheadAwaits && waiting) {
+      device const SharedSum* const from = sums + long(behind) * tiles;
+      squares = await_row(from, tiles, run, index, answer, row_exchange_now);
     }
     if (waiting) {
-      const float squares = row_sums[(step + AWAITS_AHEAD) % 2];
       const float r = rms_inv_of(squares, params.inverse_dim, params.eps);
       if (HAS_RMS_INV && place.first == 0) rms_inv[row_offset(at_behind, params.rms_inv)] = r;
       Tile<X_TYPE> s = ring.read(step + 1, place);  // the oldest, that the next step's will replace
@@ -179,8 +196,10 @@ void rms_norm_long(
       }
       if (HAS_Y) store_tile(s, y + row_offset(at_behind, params.y), place);
     }
-    if (AWAITS_AHEAD && awaited < rows) {
-      await_row(awaited_sums, tiles, run, index, row_sums + step % 2);
+    if (AHEAD != kAheadNothing && written_next < rows) {
+      device const SharedSum* const from = sums + long(written_next) * tiles;
+      if (AHEAD == kAheadAsks) answer = ask_row(from, tiles, index);
+      if (AHEAD == kAheadAwaits) squares = await_row(from, tiles, run, index, 0, row_exchange_now);
     }
 
     uint left = 0;

@@ -63,12 +63,17 @@ METAL_FUNC void publish(device SharedSum* to, float value, uint run) {
                : "memory");
 }
 
-METAL_FUNC float await(device const SharedSum* from, uint run) {
+/// What is there now, of this run or not. A thread goes on until it looks at the answer.
+METAL_FUNC ulong ask(device const SharedSum* from) {
   ulong word = 0;
-  do {
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
-  } while (uint(word) != run);
-  return shared_value(word);
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
+  return word;
+}
+
+/// `answer`: to an earlier question, or 0, which is no run's.
+METAL_FUNC float await(device const SharedSum* from, uint run, ulong answer) {
+  while (uint(answer) != run) answer = ask(from);
+  return shared_value(answer);
 }
 
 /// The number of those who came before in this run.

@@ -67,15 +67,20 @@ TEST(LongPlan, RowsThatBeginAnywhereTakeMore) {
 
 using Names = std::vector<std::string>;
 
-/// Names of the kernels that operations ask for.
+/// The kernels that operations ask for.
 template <class Encode>
-Names kernels_of(const Encode& encode) {
+std::vector<KernelId> kernel_ids_of(const Encode& encode) {
   const Device device = must(Device::open("null", {.builtins = BuiltinForm::text}));
   Encoder encoder = device.encoder();
   must(encode(device, encoder));
   must(encoder.submit_and_wait());
+  return device.registry().requested();
+}
+
+template <class Encode>
+Names kernels_of(const Encode& encode) {
   Names names;
-  for (const KernelId& id : device.registry().requested()) names.push_back(id.name);
+  for (const KernelId& id : kernel_ids_of(encode)) names.push_back(id.name);
   std::ranges::sort(names);
   return names;
 }
@@ -137,6 +142,36 @@ TEST(LongPlan, RowsThatRegistersHoldBadlyAreStaged) {
 TEST(LongPlan, FewRowsStayInRegistersWhereTheyHaveTheSameBits) {
   EXPECT_EQ(forward_kernels(DType::bf16, 1, 16384), Names{"rms_norm"});
   EXPECT_EQ(forward_kernels(DType::f32, 1, 12288), Names{"rms_norm_staged"});
+}
+
+/// Of the only kernel that an operation asks for: what the order of a row's sums follows from.
+template <class Encode>
+Names tiles_of(const Encode& encode) {
+  const std::vector<KernelId> ids = kernel_ids_of(encode);
+  EXPECT_EQ(ids.size(), 1u);
+  const auto value = [&](const char* macro) { return ids[0].specialisation.at(macro); };
+  return {ids[0].name, value("THREADS_PER_ROW"), value("VECTORS_PER_THREAD")};
+}
+
+TEST(LongPlan, FusedNormsHaveTheTilesOfPlainOnes) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const int64_t dim : {65536, 100003, 131071, 262143, 262144, 600000, 1048583}) {
+      SCOPED_TRACE(testing::Message() << name(dtype) << ", " << dim);
+      const auto tiles = [&](bool has_residual, bool has_scale) {
+        return tiles_of([&](const Device& device, Encoder& encoder) -> Result<void> {
+          const auto rows = [&] { return must(device.empty(dtype, {9, dim})); };
+          const Buffer x = rows(), other = rows(), y = rows(), sum = rows();
+          if (has_residual) {
+            return ops::residual_rms_norm(encoder, {.x = x, .residual = other, .sum = sum, .y = y});
+          }
+          if (has_scale) return ops::rms_norm_mul(encoder, {.x = x, .scale = other, .y = y});
+          return ops::rms_norm(encoder, {.x = x, .y = y});
+        });
+      };
+      EXPECT_EQ(tiles(true, false), tiles(false, false));
+      EXPECT_EQ(tiles(false, true), tiles(false, false));
+    }
+  }
 }
 
 }  // namespace

@@ -255,18 +255,18 @@ namespace {
 
 std::span<const TileShape> forward_shapes(const LongRowsLayout& rows) {
   static constexpr std::array<TileShape, 1> kWide = {{{512, 2, 3}}}, kNarrow = {{{256, 4, 3}}},
-                                            kWideShifted = {{{128, 5, 5}}},
-                                            kNarrowShifted = {{{128, 5, 4}}};
-  if (rows.width == 4) return rows.shifted ? kWideShifted : kWide;
-  return rows.shifted ? kNarrowShifted : kNarrow;
+                                            kWideShifted = {{{256, 5, 2}}};
+  static constexpr std::array<TileShape, 2> kNarrowShifted = {{{128, 5, 4}, {256, 4, 2}}};
+  if (!rows.shifted) return rows.width == 4 ? kWide : kNarrow;
+  return rows.width == 4 ? std::span<const TileShape>(kWideShifted) : kNarrowShifted;
 }
 
-/// Whether a group that has written a row awaits the sums of the one that it writes next, or each
-/// row's just before it is written. Of many groups that share a row, the slowest are a step behind.
-/// Of f32 rows, shifted ones with a residual gain, and all others lose or stay the same.
-bool awaits_ahead(const LongRowsLayout& rows, int64_t tiles) {
-  constexpr int64_t kFewTiles = 20;
-  return rows.width == 8 && (rows.shifted || tiles <= kFewTiles);
+/// Measured: of many groups that share a row the slowest are late, and all would wait for them. Few
+/// groups of 16-bit rows gain by waiting, of f32 rows by neither.
+int64_t ahead_of(const LongRowsLayout& rows) {
+  constexpr int64_t kManyColumns = 163840;
+  if (rows.shifted || rows.dim > kManyColumns) return kAheadAsks;
+  return rows.width == 8 ? kAheadAwaits : kAheadNothing;
 }
 
 }  // namespace
@@ -274,12 +274,12 @@ bool awaits_ahead(const LongRowsLayout& rows, int64_t tiles) {
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments, RowPacks packs,
                                            int64_t group_memory, Beside beside) {
-  const bool residual = arguments[kRmsNormResidual].bound() && beside == Beside::staged;
-  const int64_t stages = kRmsNormLongStages + (residual ? int64_t{kRmsNormLongResidualStages} : 0);
+  const Argument& residual = arguments[kRmsNormResidual];
+  // Those of x alone: a row has the same tiles, and bits, with a residual and as a sum made before.
   LongRowsLayout rows =
-      long_layout(params, arguments, packs.shifted, {arguments[kRmsNormResidual], params.residual},
-                  {{arguments[kRmsNormSum], params.sum}, {arguments[kRmsNormY], params.y}}, stages,
-                  group_memory);
+      long_layout(params, arguments, packs.shifted, {residual, params.residual},
+                  {{arguments[kRmsNormSum], params.sum}, {arguments[kRmsNormY], params.y}},
+                  kRmsNormLongStages, group_memory);
   if (beside == Beside::from_memory) rows.apart = true;
   const int64_t alone = rows.shifted ? shifted_packs_alone(rows.width) : kPacksAlone;
   if (params.dim <= alone * rows.width) return std::nullopt;
@@ -287,8 +287,13 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
   auto plan = plan_long({.key = {"rms_norm_long", macros_of(params, arguments)}, .grid = {}}, rows,
                         forward_shapes(rows));
   if (!plan) return std::nullopt;
+  if (residual.bound() && beside == Beside::staged) {
+    plan->group_memory += plan->group_memory / kRmsNormLongStages * kRmsNormLongResidualStages;
+    // A group that is alone on its multiprocessor leaves it idle while it waits.
+    if (2 * plan->group_memory > group_memory) return std::nullopt;
+  }
   plan->counters = plan->tiles * plan->together;
-  plan->plan.key.macros.add({{"AWAITS_AHEAD", flag(awaits_ahead(rows, plan->tiles))}});
+  plan->plan.key.macros.add({{"AHEAD", ahead_of(rows)}});
   return plan;
 }
 
