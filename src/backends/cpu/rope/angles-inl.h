@@ -35,7 +35,7 @@ HWY_INLINE void cos_sin(VF turns, VF& cos, VF& sin) {
   const VF half_turns = hn::Add(turns, turns);
   const VF flips = hn::Round(half_turns);
   const VF h = hn::Sub(half_turns, flips);
-  const VF sign = hn::NegMulAdd(hn::Abs(flips), hn::Set(d, 2.0f), hn::Set(d, 1.0f));
+  const VF sign = hn::BitCast(d, hn::ShiftLeft<8>(hn::BitCast(DU(), flips)));  // of 1 and -1
   const VF u = hn::Mul(h, h);
   // Minimax polynomials of sin(pi h) / h and cos(pi h) in h^2.
   VF p = hn::MulAdd(hn::Set(d, 0.077659406f), u, hn::Set(d, -0.59829217f));
@@ -47,8 +47,8 @@ HWY_INLINE void cos_sin(VF turns, VF& cos, VF& sin) {
   q = hn::MulAdd(q, u, hn::Set(d, 4.0587091f));
   q = hn::MulAdd(q, u, hn::Set(d, -4.9348021f));
   q = hn::MulAdd(q, u, hn::Set(d, 1.0f));
-  sin = hn::Mul(hn::Mul(p, h), sign);
-  cos = hn::Mul(q, sign);
+  sin = hn::Xor(hn::Mul(p, h), sign);
+  cos = hn::Xor(q, sign);
 }
 
 /// The optional inputs that angles come from; which are given follows RopeAngleParams::source.
@@ -85,6 +85,27 @@ class Angles {
     }
   }
 
+  /// Calls each(i, cos, sin) for every block of a token's pairs, whole ones in the order of E.
+  template <class E, class Each>
+  HWY_INLINE void for_blocks_of(int64_t token, Each each) const {
+    if (params_.source == kAnglesCached) {
+      const float* cos = inputs_.cos + token * params_.cos_stride;
+      const float* sin = inputs_.sin + token * params_.sin_stride;
+      for_blocks<true>(pairs_, [=](int64_t i, size_t) HWY_ATTR {
+        each(i, E::load_f32(cos + i), E::load_f32(sin + i));
+      });
+    } else {
+      const double at = position(token);
+      for_blocks<true>(pairs_, [=, this](int64_t i, size_t) HWY_ATTR {
+        const Block turns = fractions_of_block<E>(at, i);
+        Block cos, sin;
+        cos_sin(turns.a, cos.a, sin.a);
+        cos_sin(turns.b, cos.b, sin.b);
+        each(i, cos, sin);
+      });
+    }
+  }
+
   /// The angles of one token: where they are cached, or else computed into `storage`.
   TokenAngles of(int64_t token, AngleStorage& storage) const {
     if (params_.source == kAnglesCached) {
@@ -113,18 +134,42 @@ class Angles {
     }
   }
 
-  /// Turns of pairs [i, i + lanes()), less the whole ones.
+  /// Turns less the whole ones, as floats.
+  template <class D>
+  static HWY_INLINE auto fractions(D d, hn::Vec<D> turns) {
+    return hn::DemoteTo(hn::Rebind<float, D>(), hn::Sub(turns, hn::Round(turns)));
+  }
+
+  /// Of pairs [i, i + lanes()).
   HWY_INLINE VF fractions(double position, int64_t i) const {
+    const hn::ScalableTag<double> d;
     const auto half = [=, this](int64_t first) HWY_ATTR {
-      const hn::ScalableTag<double> d;
-      const auto turns = hn::Mul(hn::Set(d, position), hn::Load(d, turns_ + first));
-      return hn::DemoteTo(hn::Rebind<float, decltype(d)>(), hn::Sub(turns, hn::Round(turns)));
+      return fractions(d, hn::Mul(hn::Set(d, position), hn::Load(d, turns_ + first)));
     };
 #if HWY_TARGET == HWY_SCALAR  // a vector holds one element of any size
     return half(i);
 #else
     return hn::Combine(DF(), half(i + static_cast<int64_t>(lanes() / 2)), half(i));
 #endif
+  }
+
+  /// Of pairs [i, i + block()), in the order of E.
+  template <class E>
+  HWY_INLINE Block fractions_of_block(double position, int64_t i) const {
+    constexpr int64_t kLanes = static_cast<int64_t>(lanes());
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (E::kEvenOdd) {
+      const hn::ScalableTag<double> d;
+      hn::Vec<decltype(d)> turns[4];  // even and odd ones of either half
+      hn::LoadInterleaved2(d, turns_ + i, turns[0], turns[1]);
+      hn::LoadInterleaved2(d, turns_ + i + kLanes, turns[2], turns[3]);
+      const auto half = [&](int k) HWY_ATTR {
+        return fractions(d, hn::Mul(hn::Set(d, position), turns[k]));
+      };
+      return {hn::Combine(DF(), half(2), half(0)), hn::Combine(DF(), half(3), half(1))};
+    }
+#endif
+    return {fractions(position, i), fractions(position, i + kLanes)};
   }
 
   const RopeAngleParams& params_;

@@ -16,29 +16,10 @@
 
 #include <algorithm>
 
-#include "backends/cpu/rope/heads-inl.h"
+#include "backends/cpu/rope/weighted_rotation-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace norite::cpu::HWY_NAMESPACE {
-
-/// Angles of one token times the weights of what they multiply: y1 = v1 * cos1 - v2 * sin2,
-/// y2 = v2 * cos2 + v1 * sin1.
-struct WeightedRotation {
-  Table cos1, cos2, sin1, sin2;
-};
-
-inline HWY_NOINLINE void weigh(const HeadRuns& runs, const Rotation& rotation, const Table& weight,
-                               WeightedRotation& to) {
-  for_blocks<true>(runs.first.count, [&](int64_t i, size_t) HWY_ATTR {
-    const Block w1 = F32::load(weight.values + runs.first.table + i);
-    const Block w2 = F32::load(weight.values + runs.second.table + i);
-    const Block cos = rotation.cos_at(i), sin = rotation.sin_at(i);
-    F32::store_f32(mul(cos, w1), to.cos1.values + i);
-    F32::store_f32(mul(cos, w2), to.cos2.values + i);
-    F32::store_f32(mul(sin, w1), to.sin1.values + i);
-    F32::store_f32(mul(sin, w2), to.sin2.values + i);
-  });
-}
 
 /// Heads to stream from x to y, which may be the same.
 template <class E>
@@ -53,14 +34,55 @@ struct HeadStream {
   int64_t tokens_ahead;  // by how many to prefetch; 0: not at all
 };
 
+inline constexpr int64_t kAtOnce = std::min<int64_t>(4, lanes());  // heads
+
+/// A few heads between being read and being written.
+template <class E, int64_t kDim>
+struct ReadHeads {
+  Heads<typename E::Raw> from;
+  HWY_ALIGN float scales[lanes()];
+  HWY_ALIGN float floats[kKeepsFloats<E> ? kAtOnce * kDim : 1];
+
+  using Kept = std::conditional_t<kKeepsFloats<E>, F32, E>;
+
+  HWY_INLINE const typename Kept::Raw* kept(int64_t head) const {
+    if constexpr (kKeepsFloats<E>) {
+      return floats + head * kDim;
+    } else {
+      return from.head(head);
+    }
+  }
+
+  /// The squares of one head, by lane.
+  HWY_INLINE VF read(int64_t head) {
+    const auto* x = from.head(head);
+    if constexpr (!kKeepsFloats<E>) return squares_by_lane<E>(x, kDim);
+    float* to = floats + head * kDim;
+    return sum_blocks_by_lane(kDim, [=](Block acc, int64_t i, size_t) HWY_ATTR {
+      const Block v = E::load(x + i);
+      F32::store_f32(v, to + i);
+      return mul_add(v, v, acc);
+    });
+  }
+
+  HWY_INLINE void find_scales(const VF* squares, float eps) {
+    const auto sums = first_four(sums_of_squares<E>(from, squares, kDim, eps));
+    hn::Store(rms_inv(sums, kDim, eps), hn::DFromV<decltype(sums)>(), scales);
+  }
+};
+
 template <class E, Store kStore, int64_t kDim>
-HWY_INLINE void write_head(const typename E::Raw* x, VF scale, const WeightedRotation& by,
-                           Prefetcher<kStore, typename E::Raw>& later, typename E::Raw* y) {
+HWY_INLINE void write_head(const ReadHeads<E, kDim>& heads, int64_t head,
+                           const WeightedRotation& by, Prefetcher<kStore, typename E::Raw>& later,
+                           typename E::Raw* y) {
+  using Kept = typename ReadHeads<E, kDim>::Kept;
   constexpr int64_t kHalf = kDim / 2;
+  const VF scale = hn::Set(DF(), heads.scales[head]);
+  const auto* v = heads.kept(head);  // once: what is read through a reference is, after every store
   for_blocks<true>(kHalf, [&](int64_t i, size_t) HWY_ATTR {
     later.next_block();
     later.next_block();
-    const Block v1 = mul(E::load(x + i), scale), v2 = mul(E::load(x + kHalf + i), scale);
+    const Block v1 = mul(Kept::load(v + i), scale), v2 = mul(Kept::load(v + kHalf + i), scale);
     const Block y1 =
         neg_mul_add(v2, F32::load(by.sin2.values + i), mul(v1, F32::load(by.cos1.values + i)));
     const Block y2 =
@@ -70,67 +92,79 @@ HWY_INLINE void write_head(const typename E::Raw* x, VF scale, const WeightedRot
   });
 }
 
-inline constexpr int64_t kAtOnce = std::min<int64_t>(4, lanes());  // heads
-
-struct Scales {
-  HWY_ALIGN float of[lanes()];
-};
-
 template <class E, int64_t kDim>
-HWY_NOINLINE void find_scales(const Heads<typename E::Raw>& heads, float eps, Scales& to) {
+HWY_NOINLINE void read_heads(ReadHeads<E, kDim>& heads, float eps) {
   VF squares[kAtOnce];
-  for (int64_t i = 0; i < heads.count; ++i) squares[i] = squares_by_lane<E>(heads.head(i), kDim);
-  hn::Store(scales_of<E>(heads, squares, kDim, eps), DF(), to.of);
+  for (int64_t i = 0; i < heads.from.count; ++i) squares[i] = heads.read(i);
+  heads.find_scales(squares, eps);
 }
 
-/// Writes `heads`, whose scales are given, and replaces these by the scales of `next` heads: each
-/// head is read from memory while another is written. later: heads to prefetch, or nullptr.
-template <class E, Store kStore, int64_t kDim>
-HWY_NOINLINE void write_heads_at_once(const Heads<typename E::Raw>& heads,
-                                      const Heads<typename E::Raw>& next,
-                                      const typename E::Raw* later, Scales& scales, float eps,
-                                      const WeightedRotation& by, typename E::Raw* y,
-                                      int64_t y_stride) {
+/// Writes `heads` and reads `next` ones: each is read from memory while another is written. kAll:
+/// there are kAtOnce of both. later: heads to prefetch, or nullptr.
+template <class E, Store kStore, int64_t kDim, bool kAll>
+HWY_NOINLINE void write_and_read(const ReadHeads<E, kDim>& heads, ReadHeads<E, kDim>& next,
+                                 const typename E::Raw* later, float eps,
+                                 const WeightedRotation& by, typename E::Raw* y, int64_t y_stride) {
   VF squares[kAtOnce];
   Prefetcher<kStore, typename E::Raw> prefetcher(later);
+#pragma unroll
   for (int64_t i = 0; i < kAtOnce; ++i, y += y_stride) {
-    if (i < next.count) squares[i] = squares_by_lane<E>(next.head(i), kDim);
-    if (i < heads.count) {
-      write_head<E, kStore, kDim>(heads.head(i), hn::Set(DF(), scales.of[i]), by, prefetcher, y);
-    }
+    if (kAll || i < next.from.count) squares[i] = next.read(i);
+    if (kAll || i < heads.from.count) write_head<E, kStore, kDim>(heads, i, by, prefetcher, y);
   }
-  hn::Store(scales_of<E>(next, squares, kDim, eps), DF(), scales.of);
+  next.find_scales(squares, eps);
 }
+
+/// Turns of kAtOnce heads, one token after the other. Past the last token it stays with that.
+template <class Raw>
+class HeadTurns {
+ public:
+  HeadTurns(const Raw* x, const HeadNormRopeParams& params, int64_t begin, int64_t end)
+      : token_(x + begin * params.x.token), params_(params), left_(end - begin) {}
+
+  Heads<Raw> next() {
+    const Heads<Raw> heads = {token_ + head_ * params_.x.head, params_.x.head,
+                              std::min(kAtOnce, params_.heads - head_)};
+    head_ += kAtOnce;
+    if (head_ >= params_.heads) {
+      head_ = 0;
+      if (--left_ > 0) token_ += params_.x.token;
+    }
+    return heads;
+  }
+
+ private:
+  const Raw* token_;
+  const HeadNormRopeParams& params_;
+  int64_t left_, head_ = 0;
+};
 
 template <class E, Store kStore, int64_t kDim>
 void stream_heads_as(const HeadStream<E>& stream, int64_t begin, int64_t end) {
   const HeadNormRopeParams& params = stream.params;
-  const int64_t turns = (params.heads + kAtOnce - 1) / kAtOnce;  // of each token
-  const auto heads_of = [&](int64_t turn) -> Heads<typename E::Raw> {
-    const int64_t token = std::min(begin + turn / turns, end - 1), head = turn % turns * kAtOnce;
-    return {stream.x + token * params.x.token + head * params.x.head, params.x.head,
-            std::min(kAtOnce, params.heads - head)};
-  };
-  AngleStorage angles;
-  Rotation rotation;
-  WeightedRotation by;
-  Scales scales[2];
+  HeadTurns turns(stream.x, params, begin, end);
+  ReadHeads<E, kDim>
+      ring[3];  // one that is written, one that waits for its scales, one that is read
   for (int64_t turn = 0; turn < 2; ++turn) {
-    find_scales<E, kDim>(heads_of(turn), params.eps, scales[turn]);
+    ring[turn].from = turns.next();
+    read_heads(ring[turn], params.eps);
   }
-  int64_t turn = 0;
+  WeightedRotation by;
+  size_t turn = 0;
   for (int64_t token = begin; token < end; ++token) {
-    make_rotation<E>(stream.runs, stream.angles.of(token, angles),
-                     params.angles.negate != 0 ? -1.0f : 1.0f, rotation);
-    weigh(stream.runs, rotation, stream.weight, by);
+    weigh<E>(stream.runs, stream.angles, token, stream.weight, by);
     auto* y = stream.y + token * params.y.token;
     const int64_t later_token = std::min(token + stream.tokens_ahead, params.tokens - 1);
     const auto* later = stream.x + later_token * params.x.token;
     for (int64_t head = 0; head < params.heads; head += kAtOnce, ++turn) {
-      write_heads_at_once<E, kStore, kDim>(
-          heads_of(turn), heads_of(turn + 2),
-          stream.tokens_ahead > 0 ? later + head * params.x.head : nullptr, scales[turn % 2],
-          params.eps, by, y + head * params.y.head, params.y.head);
+      const ReadHeads<E, kDim>& heads = ring[turn % 3];
+      ReadHeads<E, kDim>& next = ring[(turn + 2) % 3];
+      next.from = turns.next();
+      const bool all = heads.from.count == kAtOnce && next.from.count == kAtOnce;
+      const auto write =
+          all ? write_and_read<E, kStore, kDim, true> : write_and_read<E, kStore, kDim, false>;
+      write(heads, next, stream.tokens_ahead > 0 ? later + head * params.x.head : nullptr,
+            params.eps, by, y + head * params.y.head, params.y.head);
     }
   }
   hwy::FlushStream();
@@ -152,7 +186,8 @@ template <class E>
 bool stream_heads([[maybe_unused]] const HeadStream<E>& stream, [[maybe_unused]] int64_t begin,
                   [[maybe_unused]] int64_t end) {
   if constexpr (kStreamsHeads<E>) {
-    if (stream.params.normalise == 0 || !stream.runs.whole || stream.runs.interleaved) return false;
+    if (!stream.runs.whole || stream.runs.interleaved) return false;
+    if (stream.params.normalise == 0 || stream.params.angles.negate != 0) return false;
     switch (stream.params.head_dim) {
       case 64:
         stream_heads_of<E, 64>(stream, begin, end);

@@ -57,15 +57,22 @@ HWY_INLINE void accumulate_blocks(int64_t dim, Sums& even, Sums& odd, Accumulate
   }
 }
 
-/// Sum over [0, dim) of what accumulate(acc, i, count) adds to acc for each block and returns.
+/// Sum over [0, dim) of what accumulate(acc, i, count) adds to acc for each block and returns, one
+/// for each lane.
 template <class Accumulate>
-HWY_INLINE float sum_blocks(int64_t dim, Accumulate accumulate) {
+HWY_INLINE VF sum_blocks_by_lane(int64_t dim, Accumulate accumulate) {
   Block even = zero_block();
   Block odd = zero_block();
   accumulate_blocks(dim, even, odd, [=](Block& acc, int64_t i, size_t count) HWY_ATTR {
     acc = accumulate(acc, i, count);
   });
-  return sum_of(even, odd);
+  return sum_by_lane(even, odd);
+}
+
+/// Of all lanes.
+template <class Accumulate>
+HWY_INLINE float sum_blocks(int64_t dim, Accumulate accumulate) {
+  return hn::GetLane(hn::SumOfLanes(DF(), sum_blocks_by_lane(dim, accumulate)));
 }
 
 /// Squares by an instruction that takes what is subnormal for zero.
@@ -86,12 +93,10 @@ HWY_INLINE VF squares_by_lane(const typename E::Raw* x, int64_t dim) {
     });
     return hn::Add(even, odd);
   } else {
-    Block even = zero_block(), odd = zero_block();
-    accumulate_blocks(dim, even, odd, [=](Block& acc, int64_t i, size_t count) HWY_ATTR {
+    return sum_blocks_by_lane(dim, [=](Block acc, int64_t i, size_t count) HWY_ATTR {
       const Block v = load_part<E>(x + i, count);
-      acc = mul_add(v, v, acc);
+      return mul_add(v, v, acc);
     });
-    return sum_by_lane(even, odd);
   }
 }
 
