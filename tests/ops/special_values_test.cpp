@@ -210,6 +210,37 @@ TEST_P(SpecialValues, LeaveOtherRowsAlone) {
   }
 }
 
+// Kernels may divide by weights: not by these.
+TEST_P(SpecialValues, WeightsOfAnySizeLeaveTheirOwnGradientsAlone) {
+  for (const int64_t dim : {64, 96, 128}) {
+    SCOPED_TRACE(dim);
+    const Shape shape = {5, 3, dim};
+    const auto heads = [&](uint32_t seed) {
+      return test::upload(device(), dtype_, shape, test::pattern(15 * dim, seed));
+    };
+    const Buffer x = heads(31), dy = heads(32);
+    const auto gradients = [&](const std::vector<float>& weights) {
+      const Buffer w = test::upload(device(), DType::f32, {dim}, weights);
+      const Buffer dx = heads(33), dw = must(device().empty(DType::f32, {dim}));
+      test::run(device(), [&](Encoder& e) {
+        return ops::fused_head_norm_rope_backward(
+            e, {.x = x, .weight = w, .dy = dy, .dx = dx, .dw = dw});
+      });
+      return test::download(dw);
+    };
+    const size_t size = static_cast<size_t>(dim);
+    const std::vector<float> expected = gradients(std::vector<float>(size, 1.0f));
+    for (const float special : {0.0f, -0.0f, 0x1p-140f, 1e-30f, 0.37f, -1e20f}) {
+      std::vector<float> weights(size, 1.5f);
+      weights[kAt % size] = weights[0] = special;
+      const std::vector<float> got = gradients(weights);
+      for (size_t i = 0; i < size; ++i) {
+        ASSERT_NEAR(got[i], expected[i], 1e-4f) << special << " at " << i;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryDevice, SpecialValues,
                          testing::Combine(testing::ValuesIn(test::tested_devices()),
                                           testing::ValuesIn(kFloatDTypes)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Gradients of the per-head norm and rotation. The first walk over a group of heads rotates dy back
 // to g, keeps it in the first cache, and sums x^2 and g * w * x; the second writes dx and adds to
-// dw. x and dy come from memory once.
+// dw. x and dy come from memory once. Common sizes have code of their own.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/rope/fused_head_norm_rope_backward.cpp"
@@ -11,7 +11,7 @@
 #include <hwy/highway.h>
 
 #include "backends/cpu/kernels.hpp"
-#include "backends/cpu/rope/heads-inl.h"
+#include "backends/cpu/rope/whole_heads_backward-inl.h"
 #include "backends/cpu/simd/dispatch.hpp"
 #include "backends/cpu/streaming.hpp"
 
@@ -52,6 +52,7 @@ class HeadNormRopeBackward {
     expand_head_weight<E>(runs_, call.data<void>(kHeadNormRopeBackwardWeight),
                           call.view(kHeadNormRopeBackwardWeight).dtype(), params_.weight_mode,
                           weight_);
+    add_tokens_ = find_add_tokens();
   }
 
   void run(const NativeCall& call) const {
@@ -74,38 +75,70 @@ class HeadNormRopeBackward {
   }
 
   void run_tokens(int64_t begin, int64_t end) const {
-    const int64_t most = heads_per_group<E>(params_.head_dim);
-    AngleStorage angles;
-    Rotation rotation;
-    Group group;
     Table dw;
     std::fill_n(dw.values, runs_.table_size, 0.0f);
-    for (int64_t token = begin; token < end; ++token) {
-      make_rotation<E>(runs_, angles_.of(token, angles), -1.0f, rotation);
-      for (int64_t head = 0; head < params_.heads; head += most) {
-        select(group, token, head, std::min(most, params_.heads - head));
-        (this->*read_)(group, rotation);
-        streaming_ ? write<kStreaming>(group, dw) : write<Store::cached>(group, dw);
-      }
-    }
+    (this->*add_tokens_)(begin, end, dw);
     hwy::FlushStream();
     if (dw_partial_) store_dw(dw, begin / params_.tokens_per_partial);
   }
 
-  using Read = void (HeadNormRopeBackward::*)(Group&, const Rotation&) const;
+  using AddTokens = void (HeadNormRopeBackward::*)(int64_t begin, int64_t end, Table& dw) const;
 
-  /// Common sizes have code of their own.
-  static Read find_read(const HeadRuns& runs) {
-    if (!runs.whole || runs.interleaved) return &HeadNormRopeBackward::read<0>;
-    switch (runs.first.count) {
-      case 32:
-        return &HeadNormRopeBackward::read<32>;
+  AddTokens find_add_tokens() const {
+    if (!runs_.whole || runs_.interleaved || !are_divisible(weight_, params_.head_dim)) {
+      return &HeadNormRopeBackward::add_any_heads;
+    }
+    switch (params_.head_dim) {
       case 64:
-        return &HeadNormRopeBackward::read<64>;
+        return &HeadNormRopeBackward::add_whole_heads<64>;
       case 128:
-        return &HeadNormRopeBackward::read<128>;
+        return &HeadNormRopeBackward::add_whole_heads<128>;
+      case 256:
+        return &HeadNormRopeBackward::add_whole_heads<256>;
       default:
-        return &HeadNormRopeBackward::read<0>;
+        return &HeadNormRopeBackward::add_any_heads;
+    }
+  }
+
+  template <int64_t kDim>
+  void add_whole_heads(int64_t begin, int64_t end, Table& dw) const {
+    WeightedRotation by;
+    WholeHeads<E, kDim> group;
+    for (int64_t token = begin; token < end; ++token) {
+      weigh<E>(runs_, angles_, token, weight_, by);
+      for (int64_t head = 0; head < params_.heads; head += group.kMost) {
+        const int64_t count = std::min(group.kMost, params_.heads - head);
+        const int64_t later = later_than(token);
+        const HeadOperands<E> heads = {{at(x_, params_.x, token, head), params_.x.head, count},
+                                       {at(dy_, params_.dy, token, head), params_.dy.head, count},
+                                       at(dx_, params_.dx, token, head),
+                                       params_.dx.head,
+                                       at(x_, params_.x, later, head),
+                                       at(dy_, params_.dy, later, head)};
+        group.read(heads, by, params_.eps);
+        streaming_ ? group.template write<kStreaming>(heads, dw)
+                   : group.template write<Store::cached>(heads, dw);
+      }
+    }
+    divide_out(weight_, kDim, dw);
+  }
+
+  int64_t later_than(int64_t token) const {
+    return std::min(token + rows_ahead(params_.heads * head_bytes()), params_.tokens - 1);
+  }
+
+  void add_any_heads(int64_t begin, int64_t end, Table& dw) const {
+    const int64_t most = heads_per_group<E>(params_.head_dim);
+    AngleStorage angles;
+    Rotation rotation;
+    Group group;
+    for (int64_t token = begin; token < end; ++token) {
+      make_rotation<E>(runs_, angles_.of(token, angles), -1.0f, rotation);
+      for (int64_t head = 0; head < params_.heads; head += most) {
+        select(group, token, head, std::min(most, params_.heads - head));
+        read(group, rotation);
+        streaming_ ? write<kStreaming>(group, dw) : write<Store::cached>(group, dw);
+      }
     }
   }
 
@@ -113,14 +146,12 @@ class HeadNormRopeBackward {
     group.x = at(x_, params_.x, token, head);
     group.dy = at(dy_, params_.dy, token, head);
     group.dx = at(dx_, params_.dx, token, head);
-    const int64_t later =
-        std::min(token + rows_ahead(params_.heads * head_bytes()), params_.tokens - 1);
+    const int64_t later = later_than(token);
     group.later_x = at(x_, params_.x, later, head);
     group.later_dy = at(dy_, params_.dy, later, head);
     group.heads = heads;
   }
 
-  template <int64_t kPairs>
   HWY_NOINLINE void read(Group& group, const Rotation& rotation) const {
     constexpr int64_t kLanes = static_cast<int64_t>(lanes());
     const DF d;
@@ -129,7 +160,7 @@ class HeadNormRopeBackward {
                             std::min(kLanes, group.heads - head)};
       VF squares[kLanes], dots[kLanes];
       for (int64_t i = 0; i < x.count; ++i) {
-        read_head<kPairs>(group, head + i, rotation, squares[i], dots[i]);
+        read_head(group, head + i, rotation, squares[i], dots[i]);
       }
       const VF sums = sums_of_squares<E>(x, squares, params_.head_dim, params_.eps);
       const VF r = rms_inv(sums, params_.head_dim, params_.eps);
@@ -141,15 +172,14 @@ class HeadNormRopeBackward {
   }
 
   /// Sums of x^2 and g * w * x over one head, by lane.
-  template <int64_t kPairs>
   HWY_INLINE void read_head(Group& group, int64_t head, const Rotation& rotation, VF& squares_to,
                             VF& dots_to) const {
     const Raw* x = group.x + head * params_.x.head;
     const Raw* dy = group.dy + head * params_.dy.head;
-    float* g = group.g + head * (kPairs != 0 ? 2 * kPairs : runs_.table_size);
+    float* g = group.g + head * runs_.table_size;
     const float* weight = weight_.values;
     Block squares = zero_block(), dots = zero_block();
-    rotate_heads<E, kPairs>(
+    rotate_heads<E>(
         runs_, rotation, 1,
         [](const Run&, int64_t)
             HWY_ATTR { return Block{hn::Set(DF(), 1.0f), hn::Set(DF(), 1.0f)}; },
@@ -214,8 +244,8 @@ class HeadNormRopeBackward {
   Raw* dx_;
   float* dw_partial_;
   const bool streaming_;
-  const Read read_ = find_read(runs_);
   Table weight_;
+  AddTokens add_tokens_;
 };
 
 template <class B>

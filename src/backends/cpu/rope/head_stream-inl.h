@@ -143,8 +143,8 @@ template <class E, Store kStore, int64_t kDim>
 void stream_heads_as(const HeadStream<E>& stream, int64_t begin, int64_t end) {
   const HeadNormRopeParams& params = stream.params;
   HeadTurns turns(stream.x, params, begin, end);
-  ReadHeads<E, kDim>
-      ring[3];  // one that is written, one that waits for its scales, one that is read
+  // One that is written, one whose scales settle, one that is read.
+  ReadHeads<E, kDim> ring[3];
   for (int64_t turn = 0; turn < 2; ++turn) {
     ring[turn].from = turns.next();
     read_heads(ring[turn], params.eps);

@@ -202,15 +202,12 @@ HWY_INLINE Block weighted_value(Block v, Block w) {
 
 /// Calls emit(head, run, i, count, v) for every block of `heads` heads, where v is the rotated
 /// weight(run, i) * load(head, run, i, count). Both blocks of a pair are loaded before either is
-/// emitted, so heads may be rotated in place. kPairs, unless 0: the head is made of so many pairs,
-/// whole blocks of them, not interleaved.
-template <class E, int64_t kPairs = 0, class Weight, class Load, class Emit>
+/// emitted, so heads may be rotated in place.
+template <class E, class Weight, class Load, class Emit>
 HWY_INLINE void rotate_heads(const HeadRuns& runs, const Rotation& rotation, int64_t heads,
                              Weight weight, Load load, Emit emit) {
-  constexpr bool kWhole = kPairs != 0;
-  const Run first = kWhole ? Run{0, kPairs, 0} : runs.first;
-  const Run second = kWhole ? Run{kPairs, kPairs, kPairs} : runs.second;
-  if (!kWhole && runs.interleaved) {
+  const Run first = runs.first, second = runs.second;
+  if (runs.interleaved) {
     for_blocks(first.count, [&](int64_t i, size_t count) HWY_ATTR {
       const Block w = weight(first, i);
       const Block cos = weighted_angle<E>(rotation.cos_at(i), w);
@@ -221,7 +218,7 @@ HWY_INLINE void rotate_heads(const HeadRuns& runs, const Rotation& rotation, int
       }
     });
   } else {
-    for_blocks<kWhole>(first.count, [&](int64_t i, size_t count) HWY_ATTR {
+    for_blocks(first.count, [&](int64_t i, size_t count) HWY_ATTR {
       const Block w1 = weight(first, i), w2 = weight(second, i);
       const Block cos = rotation.cos_at(i), sin = rotation.sin_at(i);
       const Block cos1 = weighted_angle<E>(cos, w1), cos2 = weighted_angle<E>(cos, w2);
@@ -234,7 +231,6 @@ HWY_INLINE void rotate_heads(const HeadRuns& runs, const Rotation& rotation, int
       }
     });
   }
-  if constexpr (kWhole) return;
   for (const Run& run : runs.rest) {
     for_blocks(run.count, [&](int64_t i, size_t count) HWY_ATTR {
       const Block w = weight(run, i);
@@ -319,8 +315,8 @@ struct Heads {
   HWY_INLINE const Raw* head(int64_t i) const { return x + i * stride; }
 };
 
-/// In lane i the sum of squares of head i, given by lane, to be added to eps once divided by dim. At
-/// most lanes() heads.
+/// In lane i the sum of squares of head i, given by lane, to be added to eps once divided by dim.
+/// At most lanes() heads.
 template <class E>
 HWY_INLINE VF sums_of_squares(const Heads<typename E::Raw>& heads, const VF* squares, int64_t dim,
                               float eps) {

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// Gradients of heads of a common size, all of whose elements rotate with the other half of their
+// head. dy is rotated back and multiplied by the weights in one go; what is summed for dw has a
+// factor w too many, which is divided out once, in the end. That takes a quarter of the products
+// away, and products are the limit of 16-bit heads.
+//
+// Re-included for every target; no ordinary include guard.
+
+#if defined(NORITE_CPU_WHOLE_HEADS_BACKWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef NORITE_CPU_WHOLE_HEADS_BACKWARD_INL_H
+#undef NORITE_CPU_WHOLE_HEADS_BACKWARD_INL_H
+#else
+#define NORITE_CPU_WHOLE_HEADS_BACKWARD_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "backends/cpu/rope/weighted_rotation-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace norite::cpu::HWY_NAMESPACE {
+
+/// Neighbouring heads of one token.
+template <class E>
+struct HeadOperands {
+  Heads<typename E::Raw> x, dy;
+  typename E::Raw* dx;  // nullptr when absent
+  int64_t dx_stride;
+  const typename E::Raw *later_x, *later_dy;  // of a token to come, prefetched meanwhile
+};
+
+/// Whether weights can be divided out again: none is zero, or so far from 1 that a product with it
+/// leaves the range of floats before what it multiplies does.
+inline bool are_divisible(const Table& weight, int64_t count) {
+  return std::all_of(weight.values, weight.values + count, [](float w) {
+    const float magnitude = std::abs(w);
+    return magnitude >= 0x1p-20f && magnitude <= 0x1p20f;
+  });
+}
+
+/// gw = dy rotated back, times the weights; then with sums over a head
+///   dx = gw * r - x * shrink, dw * w += gw * r * x
+template <class E, int64_t kDim>
+class WholeHeads {
+ public:
+  static constexpr int64_t kMost = heads_per_group<E>(kDim);
+
+  HWY_NOINLINE void read(const HeadOperands<E>& heads, const WeightedRotation& by, float eps) {
+    constexpr int64_t kLanes = static_cast<int64_t>(lanes());
+    const DF d;
+    for (int64_t head = 0; head < heads.x.count; head += kLanes) {
+      const Heads<Raw> x = {heads.x.head(head), heads.x.stride,
+                            std::min(kLanes, heads.x.count - head)};
+      VF squares[kLanes], dots[kLanes];
+      for (int64_t i = 0; i < x.count; ++i) {
+        read_head(heads.x.head(head + i), heads.dy.head(head + i), by, head + i, squares[i],
+                  dots[i]);
+      }
+      const VF r = rms_inv(sums_of_squares<E>(x, squares, kDim, eps), kDim, eps);
+      const VF mean = hn::Mul(sums_of_lanes(dots, x.count), hn::Set(d, 1.0f / kDim));
+      hn::Store(r, d, r_ + head);
+      hn::Store(hn::Mul(hn::Mul(mean, r), hn::Mul(r, r)), d, shrink_ + head);
+    }
+  }
+
+  template <Store kStore>
+  HWY_NOINLINE void write(const HeadOperands<E>& heads, Table& dw) const {
+    Prefetcher<kStore, Raw> later_x(heads.later_x), later_dy(heads.later_dy);
+    // What is read through a reference has to be read again after every store.
+    const Heads<Raw> x = heads.x;
+    const int64_t dx_stride = heads.dx_stride;
+    for_blocks<true>(kDim, [&](int64_t i, size_t) HWY_ATTR {
+      Block sums = F32::load(dw.values + i);
+      Raw* dx = heads.dx ? heads.dx + i : nullptr;
+      for (int64_t head = 0; head < x.count; ++head) {
+        later_x.next_block();
+        later_dy.next_block();
+        const Block v = kept(x, head, i);
+        const Block gr = mul(F32::load(gw_ + head * kDim + i), hn::Set(DF(), r_[head]));
+        sums = mul_add(gr, v, sums);
+        if (dx != nullptr) {
+          const VF shrink = hn::Set(DF(), shrink_[head]);
+          E::template write<kStore>(E::pack(neg_mul_add(v, {shrink, shrink}, gr)), dx);
+          dx += dx_stride;
+        }
+      }
+      F32::store_f32(sums, dw.values + i);
+    });
+  }
+
+ private:
+  using Raw = typename E::Raw;
+  static_assert(kMost <= kMaxGroup);
+
+  HWY_INLINE Block kept(const Heads<Raw>& x, int64_t head, int64_t i) const {
+    if constexpr (kKeepsFloats<E>) return F32::load(x_ + head * kDim + i);
+    return E::load(x.head(head) + i);
+  }
+
+  /// Sums of x^2 and gw * x over one head, by lane.
+  HWY_INLINE void read_head(const Raw* x, const Raw* dy, const WeightedRotation& by, int64_t head,
+                            VF& squares_to, VF& dots_to) {
+    constexpr int64_t kHalf = kDim / 2;
+    Block squares = zero_block(), dots = zero_block();
+    const auto add = [&](int64_t i, Block gw) HWY_ATTR {
+      const auto bits = E::read(x + i);
+      const Block v = E::unpack(bits);
+      if constexpr (kFlushesSquares<E>) {
+        squares.a = E::add_squares(bits, squares.a);
+      } else {
+        squares = mul_add(v, v, squares);
+      }
+      dots = mul_add(gw, v, dots);
+      F32::store_f32(gw, gw_ + head * kDim + i);
+      if constexpr (kKeepsFloats<E>) F32::store_f32(v, x_ + head * kDim + i);
+    };
+    for_blocks<true>(kHalf, [&](int64_t i, size_t) HWY_ATTR {
+      const Block d1 = E::load(dy + i), d2 = E::load(dy + kHalf + i);
+      add(i, mul_add(d2, F32::load(by.sin1.values + i), mul(d1, F32::load(by.cos1.values + i))));
+      add(kHalf + i,
+          neg_mul_add(d1, F32::load(by.sin2.values + i), mul(d2, F32::load(by.cos2.values + i))));
+    });
+    squares_to = hn::Add(squares.a, squares.b);
+    dots_to = hn::Add(dots.a, dots.b);
+  }
+
+  HWY_ALIGN float r_[kMaxGroup + lanes()];
+  HWY_ALIGN float shrink_[kMaxGroup + lanes()];
+  HWY_ALIGN float gw_[kMost * kDim];
+  HWY_ALIGN float x_[kKeepsFloats<E> ? kMost * kDim : 1];
+};
+
+/// Divides what WholeHeads summed by the weights.
+inline void divide_out(const Table& weight, int64_t count, Table& dw) {
+  for_blocks<true>(count, [&](int64_t i, size_t) HWY_ATTR {
+    const Block sums = F32::load(dw.values + i), w = F32::load(weight.values + i);
+    F32::store_f32({hn::Div(sums.a, w.a), hn::Div(sums.b, w.b)}, dw.values + i);
+  });
+}
+
+}  // namespace norite::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // target toggle
