@@ -178,14 +178,8 @@ struct F16 {
   }
   template <Store kStore>
   static HWY_INLINE void write(Packed bits, Raw* to) {
-#if HWY_TARGET != HWY_SCALAR
-    if constexpr (kStore == Store::streaming) {
-      const hn::ScalableTag<uint16_t> d;
-      return hn::Stream(hn::Combine(d, bits.b, bits.a), d, to);
-    }
-#endif
-    hn::StoreU(bits.a, DHalves(), to);
-    hn::StoreU(bits.b, DHalves(), to + lanes());
+    store_vector<kStore>(bits.a, DHalves(), to);
+    store_vector<kStore>(bits.b, DHalves(), to + lanes());
   }
 
   static HWY_INLINE Block load(const Raw* from) { return unpack(read(from)); }
