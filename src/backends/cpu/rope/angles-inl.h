@@ -136,7 +136,7 @@ class Angles {
 
   /// Turns less the whole ones, as floats.
   template <class D>
-  static HWY_INLINE auto fractions(D d, hn::Vec<D> turns) {
+  static HWY_INLINE auto fractions(D, hn::Vec<D> turns) {
     return hn::DemoteTo(hn::Rebind<float, D>(), hn::Sub(turns, hn::Round(turns)));
   }
 

@@ -162,8 +162,7 @@ class HeadNormRopeBackward {
       for (int64_t i = 0; i < x.count; ++i) {
         read_head(group, head + i, rotation, squares[i], dots[i]);
       }
-      const VF sums = sums_of_squares<E>(x, squares, params_.head_dim, params_.eps);
-      const VF r = rms_inv(sums, params_.head_dim, params_.eps);
+      const VF r = scales_of<E>(x, squares, params_.head_dim, params_.eps);
       const VF mean =
           hn::Div(sums_of_lanes(dots, x.count), hn::Set(d, static_cast<float>(params_.head_dim)));
       hn::Store(r, d, group.r + head);

@@ -66,8 +66,7 @@ struct ReadHeads {
   }
 
   HWY_INLINE void find_scales(const VF* squares, float eps) {
-    const auto sums = first_four(sums_of_squares<E>(from, squares, kDim, eps));
-    hn::Store(rms_inv(sums, kDim, eps), hn::DFromV<decltype(sums)>(), scales);
+    hn::Store(scales_of<E>(from, squares, kDim, eps), DF(), scales);
   }
 };
 
@@ -99,18 +98,17 @@ HWY_NOINLINE void read_heads(ReadHeads<E, kDim>& heads, float eps) {
   heads.find_scales(squares, eps);
 }
 
-/// Writes `heads` and reads `next` ones: each is read from memory while another is written. kAll:
-/// there are kAtOnce of both. later: heads to prefetch, or nullptr.
-template <class E, Store kStore, int64_t kDim, bool kAll>
+/// Writes `heads` and reads `next` ones: each is read from memory while another is written. later:
+/// heads to prefetch, or nullptr.
+template <class E, Store kStore, int64_t kDim>
 HWY_NOINLINE void write_and_read(const ReadHeads<E, kDim>& heads, ReadHeads<E, kDim>& next,
                                  const typename E::Raw* later, float eps,
                                  const WeightedRotation& by, typename E::Raw* y, int64_t y_stride) {
   VF squares[kAtOnce];
   Prefetcher<kStore, typename E::Raw> prefetcher(later);
-#pragma unroll
   for (int64_t i = 0; i < kAtOnce; ++i, y += y_stride) {
-    if (kAll || i < next.from.count) squares[i] = next.read(i);
-    if (kAll || i < heads.from.count) write_head<E, kStore, kDim>(heads, i, by, prefetcher, y);
+    if (i < next.from.count) squares[i] = next.read(i);
+    if (i < heads.from.count) write_head<E, kStore, kDim>(heads, i, by, prefetcher, y);
   }
   next.find_scales(squares, eps);
 }
@@ -160,11 +158,9 @@ void stream_heads_as(const HeadStream<E>& stream, int64_t begin, int64_t end) {
       const ReadHeads<E, kDim>& heads = ring[turn % 3];
       ReadHeads<E, kDim>& next = ring[(turn + 2) % 3];
       next.from = turns.next();
-      const bool all = heads.from.count == kAtOnce && next.from.count == kAtOnce;
-      const auto write =
-          all ? write_and_read<E, kStore, kDim, true> : write_and_read<E, kStore, kDim, false>;
-      write(heads, next, stream.tokens_ahead > 0 ? later + head * params.x.head : nullptr,
-            params.eps, by, y + head * params.y.head, params.y.head);
+      write_and_read<E, kStore, kDim>(
+          heads, next, stream.tokens_ahead > 0 ? later + head * params.x.head : nullptr, params.eps,
+          by, y + head * params.y.head, params.y.head);
     }
   }
   hwy::FlushStream();

@@ -289,21 +289,10 @@ HWY_INLINE VF sums_of_lanes(const VF* v, int64_t count) {
 }
 
 /// 1 / sqrt(sum / dim + eps)
-template <class V>
-HWY_INLINE V rms_inv(V sum, int64_t dim, float eps) {
-  const hn::DFromV<V> d;
-  const V mean = hn::Div(sum, hn::Set(d, static_cast<float>(dim)));
+HWY_INLINE VF rms_inv(VF sum, int64_t dim, float eps) {
+  const DF d;
+  const VF mean = hn::Div(sum, hn::Set(d, static_cast<float>(dim)));
   return hn::Div(hn::Set(d, 1.0f), hn::Sqrt(hn::Add(mean, hn::Set(d, eps))));
-}
-
-/// The first four lanes, or all. A root or a quotient takes time for every lane.
-template <class V>
-HWY_INLINE auto first_four(V v) {
-  if constexpr (hn::MaxLanes(hn::DFromV<V>()) > 4) {
-    return first_four(hn::LowerHalf(v));
-  } else {
-    return v;
-  }
 }
 
 /// Neighbouring heads of one token.
@@ -315,11 +304,11 @@ struct Heads {
   HWY_INLINE const Raw* head(int64_t i) const { return x + i * stride; }
 };
 
-/// In lane i the sum of squares of head i, given by lane, to be added to eps once divided by dim.
-/// At most lanes() heads.
+/// In lane i, 1 / sqrt(mean of squares + eps) of head i, given its squares by lane. At most lanes()
+/// heads.
 template <class E>
-HWY_INLINE VF sums_of_squares(const Heads<typename E::Raw>& heads, const VF* squares, int64_t dim,
-                              float eps) {
+HWY_INLINE VF scales_of(const Heads<typename E::Raw>& heads, const VF* squares, int64_t dim,
+                        float eps) {
   VF sums = sums_of_lanes(squares, heads.count);
   if constexpr (kFlushesSquares<E>) {
     const auto are_small = hn::Lt(sums, hn::Set(DF(), kLeastFlushedSum));
@@ -333,7 +322,7 @@ HWY_INLINE VF sums_of_squares(const Heads<typename E::Raw>& heads, const VF* squ
       sums = hn::Load(DF(), each);
     }
   }
-  return sums;
+  return rms_inv(sums, dim, eps);
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

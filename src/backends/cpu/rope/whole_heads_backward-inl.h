@@ -58,7 +58,7 @@ class WholeHeads {
         read_head(heads.x.head(head + i), heads.dy.head(head + i), by, head + i, squares[i],
                   dots[i]);
       }
-      const VF r = rms_inv(sums_of_squares<E>(x, squares, kDim, eps), kDim, eps);
+      const VF r = scales_of<E>(x, squares, kDim, eps);
       const VF mean = hn::Mul(sums_of_lanes(dots, x.count), hn::Set(d, 1.0f / kDim));
       hn::Store(r, d, r_ + head);
       hn::Store(hn::Mul(hn::Mul(mean, r), hn::Mul(r, r)), d, shrink_ + head);
