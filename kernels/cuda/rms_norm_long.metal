@@ -37,8 +37,8 @@ METAL_FUNC Tile<X_TYPE> summed(Tile<X_TYPE> tile, Tile<X_TYPE> residual) {
   return tile;
 }
 
-/// As many SIMD-groups of a group ask for the sums of a row, the others go on: rows that begin
-/// anywhere are cut into more tiles, in smaller groups.
+/// SIMD-groups that ask for the sums of a row, while the others go on. Rows that begin anywhere may
+/// have more tiles than one of them has lanes.
 constant constexpr uint kAsking = SHIFTED ? SIMDGROUPS_PER_ROW : 1;
 
 /// The answer to one thread, for await_row. `sums`: of the row.

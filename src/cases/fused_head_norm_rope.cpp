@@ -46,8 +46,9 @@ Case row(const RopeSpec& spec, unsigned suites, std::string model = {}) {
                    rope_work(spec, 1, 1, 7), suites, std::move(model));
 }
 
-std::vector<RopeSpec> option_specs(DType dtype) {
-  const RopeSpec base{.dtype = dtype, .tokens = 5, .heads = 3, .head_dim = 96};
+/// A size of no kernel's own, and a common one.
+std::vector<RopeSpec> option_specs(DType dtype, int64_t head_dim) {
+  const RopeSpec base{.dtype = dtype, .tokens = 5, .heads = 5, .head_dim = head_dim};
   std::vector<RopeSpec> specs;
   const auto add = [&](auto change) {
     RopeSpec spec = base;
@@ -105,7 +106,11 @@ std::vector<Case> fused_head_norm_rope_cases() {
   std::vector<Case> cases;
   for (const RopeSpec& spec : rotation_specs()) cases.push_back(row(spec, kVerify));
   for (const DType dtype : kFloatDTypes) {
-    for (const RopeSpec& spec : option_specs(dtype)) cases.push_back(row(spec, kVerify));
+    for (const int64_t head_dim : {96, 128}) {
+      for (const RopeSpec& spec : option_specs(dtype, head_dim)) {
+        cases.push_back(row(spec, kVerify));
+      }
+    }
   }
   for (const RopeSpec& spec : rope_bench_specs()) cases.push_back(row(spec, kBench));
   for (const RopeSpec& spec : rope_gpu_bench_specs()) cases.push_back(row(spec, kBenchGpu));

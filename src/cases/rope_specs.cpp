@@ -69,6 +69,9 @@ std::vector<RopeSpec> rotation_specs_of(DType dtype) {
   add([](Spec& s) { s.frequency_dim = 32, s.half_rope_dim = 16; });
   add([](Spec& s) { s.strided = true; });
   add([](Spec& s) { s.in_place = true; });
+  add([](Spec& s) { s.head_dim = 128, s.heads = 5, s.cached = true; });
+  add([](Spec& s) { s.head_dim = 128, s.heads = 9, s.strided = s.in_place = true; });
+  add([](Spec& s) { s.head_dim = 64, s.heads = 17, s.tokens = 1; });
   add([](Spec& s) { s.tokens = 257, s.heads = 1, s.head_dim = 64; });
   add([](Spec& s) { s.tokens = 2, s.heads = 33, s.head_dim = 128; });
   return specs;

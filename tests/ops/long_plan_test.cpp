@@ -139,6 +139,11 @@ TEST(LongPlan, RowsThatRegistersHoldBadlyAreStaged) {
   EXPECT_EQ(forward_kernels(DType::f32, 1000, 49156), Names{"rms_norm_long"});
 }
 
+TEST(LongPlan, LargeTilesThatCannotRunLeaveRowsToSmallerOnes) {
+  EXPECT_EQ(forward_kernels(DType::bf16, 100, 300001), Names{"rms_norm_long"});
+  EXPECT_EQ(forward_kernels(DType::f32, 100, 300001), Names{"rms_norm_long"});
+}
+
 TEST(LongPlan, FewRowsStayInRegistersWhereTheyHaveTheSameBits) {
   EXPECT_EQ(forward_kernels(DType::bf16, 1, 16384), Names{"rms_norm"});
   EXPECT_EQ(forward_kernels(DType::f32, 1, 12288), Names{"rms_norm_staged"});
@@ -149,13 +154,14 @@ template <class Encode>
 Names tiles_of(const Encode& encode) {
   const std::vector<KernelId> ids = kernel_ids_of(encode);
   EXPECT_EQ(ids.size(), 1u);
-  const auto value = [&](const char* macro) { return ids[0].specialisation.at(macro); };
-  return {ids[0].name, value("THREADS_PER_ROW"), value("VECTORS_PER_THREAD")};
+  const KernelId& id = ids.at(0);
+  const auto value = [&](const char* macro) { return id.specialisation.at(macro); };
+  return {id.name, value("THREADS_PER_ROW"), value("VECTORS_PER_THREAD")};
 }
 
 TEST(LongPlan, FusedNormsHaveTheTilesOfPlainOnes) {
   for (const DType dtype : {DType::f32, DType::f16}) {
-    for (const int64_t dim : {65536, 100003, 131071, 262143, 262144, 600000, 1048583}) {
+    for (const int64_t dim : {65536, 100003, 131071, 262143, 262144, 300001, 600000, 1048583}) {
       SCOPED_TRACE(testing::Message() << name(dtype) << ", " << dim);
       const auto tiles = [&](bool has_residual, bool has_scale) {
         return tiles_of([&](const Device& device, Encoder& encoder) -> Result<void> {

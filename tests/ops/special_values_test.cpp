@@ -210,9 +210,9 @@ TEST_P(SpecialValues, LeaveOtherRowsAlone) {
   }
 }
 
-// Kernels may divide by weights: not by these.
+// Kernels may divide by weights, but not by all.
 TEST_P(SpecialValues, WeightsOfAnySizeLeaveTheirOwnGradientsAlone) {
-  for (const int64_t dim : {64, 96, 128}) {
+  for (const int64_t dim : {64, 96, 128, 256}) {
     SCOPED_TRACE(dim);
     const Shape shape = {5, 3, dim};
     const auto heads = [&](uint32_t seed) {
@@ -230,7 +230,7 @@ TEST_P(SpecialValues, WeightsOfAnySizeLeaveTheirOwnGradientsAlone) {
     };
     const size_t size = static_cast<size_t>(dim);
     const std::vector<float> expected = gradients(std::vector<float>(size, 1.0f));
-    for (const float special : {0.0f, -0.0f, 0x1p-140f, 1e-30f, 0.37f, -1e20f}) {
+    for (const float special : {0.0f, -0.0f, 0x1p-140f, 0.37f, kInf}) {
       std::vector<float> weights(size, 1.5f);
       weights[kAt % size] = weights[0] = special;
       const std::vector<float> got = gradients(weights);

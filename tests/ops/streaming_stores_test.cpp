@@ -5,45 +5,47 @@
 
 #include "backends/cpu/streaming.hpp"
 #include "host_values.hpp"
+#include "ops/tested_device.hpp"
 
 namespace norite {
 namespace {
 
 using test::must;
 
-/// The dtype, and a dim that keeps rows aligned or does not.
-class StreamingStores : public testing::TestWithParam<std::tuple<DType, int64_t>> {
+/// The SIMD level, the dtype, and a dim that keeps rows aligned or does not.
+class StreamingStores : public test::OnDevice<std::tuple<std::string, DType, int64_t>> {
  protected:
   [[nodiscard]] Buffer values(uint32_t seed) const {
-    return test::upload_repeated(device_, dtype_, shape_, test::pattern(7 * dim_, seed));
+    return test::upload_repeated(device(), dtype_, shape_, test::pattern(7 * dim_, seed));
   }
-  [[nodiscard]] Buffer empty() const { return must(device_.empty(dtype_, shape_)); }
+  [[nodiscard]] Buffer empty() const { return must(device().empty(dtype_, shape_)); }
+  /// Common sizes of heads have code of their own.
   [[nodiscard]] View heads(const Buffer& buffer) const {
-    return must(View(buffer).reshape({rows_, 8, dim_ / 8}));
+    const int64_t count = dim_ % 128 == 0 ? dim_ / 128 : 8;
+    return must(View(buffer).reshape({rows_, count, dim_ / count}));
   }
   static void expect_same(const Buffer& a, const Buffer& b) { EXPECT_TRUE(test::same_bytes(a, b)); }
 
-  const DType dtype_ = std::get<0>(GetParam());
-  const int64_t dim_ = std::get<1>(GetParam());
+  const DType dtype_ = std::get<1>(GetParam());
+  const int64_t dim_ = std::get<2>(GetParam());
   const int64_t rows_ = cpu::kStreamBytes / (4096 * size_of(dtype_));
   const Shape shape_ = {rows_, dim_};
-  const Device device_ = must(Device::open("cpu"));
 };
 
 TEST_P(StreamingStores, RmsNorm) {
   const Buffer x = values(1);
   const Buffer y = empty();
-  test::run(device_, [&](Encoder& e) { return ops::rms_norm(e, {.x = x, .y = y}); });
-  test::run(device_, [&](Encoder& e) { return ops::rms_norm(e, {.x = x, .y = x}); });
+  test::run(device(), [&](Encoder& e) { return ops::rms_norm(e, {.x = x, .y = y}); });
+  test::run(device(), [&](Encoder& e) { return ops::rms_norm(e, {.x = x, .y = x}); });
   expect_same(y, x);
 }
 
 TEST_P(StreamingStores, ResidualRmsNorm) {
   const Buffer x = values(1), residual = values(2), sum = empty(), y = empty();
-  test::run(device_, [&](Encoder& e) {
+  test::run(device(), [&](Encoder& e) {
     return ops::residual_rms_norm(e, {.x = x, .residual = residual, .sum = sum, .y = y});
   });
-  test::run(device_, [&](Encoder& e) {
+  test::run(device(), [&](Encoder& e) {
     return ops::residual_rms_norm(e, {.x = x, .residual = residual, .sum = residual, .y = x});
   });
   expect_same(sum, residual);
@@ -52,9 +54,9 @@ TEST_P(StreamingStores, ResidualRmsNorm) {
 
 TEST_P(StreamingStores, RmsNormBackward) {
   const Buffer x = values(1), dy = values(2), dx = empty();
-  test::run(device_,
+  test::run(device(),
             [&](Encoder& e) { return ops::rms_norm_backward(e, {.x = x, .dy = dy, .dx = dx}); });
-  test::run(device_,
+  test::run(device(),
             [&](Encoder& e) { return ops::rms_norm_backward(e, {.x = x, .dy = dy, .dx = dy}); });
   expect_same(dx, dy);
 }
@@ -62,7 +64,7 @@ TEST_P(StreamingStores, RmsNormBackward) {
 TEST_P(StreamingStores, HeadNormRope) {
   const Buffer x = values(1), y = empty();
   for (const Buffer& out : {y, x}) {
-    test::run(device_, [&](Encoder& e) {
+    test::run(device(), [&](Encoder& e) {
       return ops::fused_head_norm_rope(e, {.x = heads(x), .y = heads(out)});
     });
   }
@@ -72,7 +74,7 @@ TEST_P(StreamingStores, HeadNormRope) {
 TEST_P(StreamingStores, HeadNormRopeBackward) {
   const Buffer x = values(1), dy = values(2), dx = empty();
   for (const Buffer& out : {dx, dy}) {
-    test::run(device_, [&](Encoder& e) {
+    test::run(device(), [&](Encoder& e) {
       return ops::fused_head_norm_rope_backward(e,
                                                 {.x = heads(x), .dy = heads(dy), .dx = heads(out)});
     });
@@ -83,17 +85,17 @@ TEST_P(StreamingStores, HeadNormRopeBackward) {
 TEST_P(StreamingStores, Rope) {
   const Buffer x = values(1), y = empty();
   for (const Buffer& out : {y, x}) {
-    test::run(device_, [&](Encoder& e) { return ops::rope(e, {.x = heads(x), .y = heads(out)}); });
+    test::run(device(), [&](Encoder& e) { return ops::rope(e, {.x = heads(x), .y = heads(out)}); });
   }
   expect_same(y, x);
 }
 
 TEST_P(StreamingStores, Elementwise) {
   const Buffer dy = values(1), a = values(2), b = values(3), da = empty(), db = empty();
-  test::run(device_, [&](Encoder& e) {
+  test::run(device(), [&](Encoder& e) {
     return ops::silu_mul_backward(e, {.dy = dy, .a = a, .b = b, .da = da, .db = db});
   });
-  test::run(device_, [&](Encoder& e) {
+  test::run(device(), [&](Encoder& e) {
     return ops::silu_mul_backward(e, {.dy = dy, .a = a, .b = b, .da = a, .db = b});
   });
   expect_same(da, a);
@@ -101,11 +103,13 @@ TEST_P(StreamingStores, Elementwise) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, StreamingStores,
-                         testing::Combine(testing::ValuesIn(kFloatDTypes),
+                         testing::Combine(testing::ValuesIn(test::compared_levels()),
+                                          testing::ValuesIn(kFloatDTypes),
                                           testing::Values(4096, 4112)),
                          [](const auto& one) {
-                           return std::string(name(std::get<0>(one.param))) + "_" +
-                                  std::to_string(std::get<1>(one.param));
+                           return std::get<0>(one.param) + "_" +
+                                  std::string(name(std::get<1>(one.param))) + "_" +
+                                  std::to_string(std::get<2>(one.param));
                          });
 
 }  // namespace

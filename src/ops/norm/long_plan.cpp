@@ -42,10 +42,13 @@ double busy_share(const LongRowsLayout& rows, const TileShape& shape) {
 std::optional<TileShape> choose(const LongRowsLayout& rows, std::span<const TileShape> shapes) {
   constexpr int64_t kManyTiles = 36;
   std::optional<TileShape> best, largest;
+  const auto rank = [&](const TileShape& shape) {  // one that such a GPU can run comes first
+    return std::pair(busy_share(rows, shape) == 0, tiles_of(rows, shape));
+  };
   double best_share = 0;
   for (const TileShape& shape : shapes) {
     if (memory_of(rows, shape) > rows.most_memory) continue;
-    if (!largest || tiles_of(rows, shape) < tiles_of(rows, *largest)) largest = shape;
+    if (!largest || rank(shape) < rank(*largest)) largest = shape;
     const double share = busy_share(rows, shape);
     if (tiles_of(rows, shape) > kManyTiles || share <= best_share) continue;
     best = shape;

@@ -261,9 +261,9 @@ std::span<const TileShape> forward_shapes(const LongRowsLayout& rows) {
   return rows.width == 4 ? std::span<const TileShape>(kWideShifted) : kNarrowShifted;
 }
 
-/// Measured: of many groups that share a row the slowest are late, and all would wait for them. Few
-/// groups of 16-bit rows gain by waiting, of f32 rows by neither.
-int64_t ahead_of(const LongRowsLayout& rows) {
+/// What a step does about the sums of the next row, as measured. Many groups that awaited them
+/// would all wait for the slowest; f32 rows that few groups share are best left alone.
+RmsNormLongAhead ahead_of(const LongRowsLayout& rows) {
   constexpr int64_t kManyColumns = 163840;
   if (rows.shifted || rows.dim > kManyColumns) return kAheadAsks;
   return rows.width == 8 ? kAheadAwaits : kAheadNothing;
@@ -287,13 +287,13 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
   auto plan = plan_long({.key = {"rms_norm_long", macros_of(params, arguments)}, .grid = {}}, rows,
                         forward_shapes(rows));
   if (!plan) return std::nullopt;
-  if (residual.bound() && beside == Beside::staged) {
+  if (residual.bound() && !rows.apart) {
     plan->group_memory += plan->group_memory / kRmsNormLongStages * kRmsNormLongResidualStages;
     // A group that is alone on its multiprocessor leaves it idle while it waits.
     if (2 * plan->group_memory > group_memory) return std::nullopt;
   }
   plan->counters = plan->tiles * plan->together;
-  plan->plan.key.macros.add({{"AHEAD", ahead_of(rows)}});
+  plan->plan.key.macros.add({{"AHEAD", int64_t{ahead_of(rows)}}});
   return plan;
 }
 

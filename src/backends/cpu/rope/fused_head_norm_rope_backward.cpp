@@ -154,7 +154,6 @@ class HeadNormRopeBackward {
 
   HWY_NOINLINE void read(Group& group, const Rotation& rotation) const {
     constexpr int64_t kLanes = static_cast<int64_t>(lanes());
-    const DF d;
     for (int64_t head = 0; head < group.heads; head += kLanes) {
       const Heads<Raw> x = {group.x + head * params_.x.head, params_.x.head,
                             std::min(kLanes, group.heads - head)};
@@ -162,11 +161,8 @@ class HeadNormRopeBackward {
       for (int64_t i = 0; i < x.count; ++i) {
         read_head(group, head + i, rotation, squares[i], dots[i]);
       }
-      const VF r = scales_of<E>(x, squares, params_.head_dim, params_.eps);
-      const VF mean =
-          hn::Div(sums_of_lanes(dots, x.count), hn::Set(d, static_cast<float>(params_.head_dim)));
-      hn::Store(r, d, group.r + head);
-      hn::Store(hn::Mul(hn::Mul(mean, r), hn::Mul(r, r)), d, group.shrink + head);
+      store_factors<E>(x, squares, dots, params_.head_dim, params_.eps, group.r + head,
+                       group.shrink + head);
     }
   }
 

@@ -15,6 +15,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "backends/cpu/rope/weighted_rotation-inl.h"
 

@@ -325,6 +325,19 @@ HWY_INLINE VF scales_of(const Heads<typename E::Raw>& heads, const VF* squares, 
   return rms_inv(sums, dim, eps);
 }
 
+/// r = 1 / sqrt(mean of squares + eps) of each head, and for dx = g * w * r - x * shrink that
+/// factor. `dots`: g * w * x by lane.
+template <class E>
+HWY_INLINE void store_factors(const Heads<typename E::Raw>& heads, const VF* squares,
+                              const VF* dots, int64_t dim, float eps, float* r_to,
+                              float* shrink_to) {
+  const DF d;
+  const VF r = scales_of<E>(heads, squares, dim, eps);
+  const VF mean = hn::Div(sums_of_lanes(dots, heads.count), hn::Set(d, static_cast<float>(dim)));
+  hn::Store(r, d, r_to);
+  hn::Store(hn::Mul(hn::Mul(mean, r), hn::Mul(r, r)), d, shrink_to);
+}
+
 }  // namespace norite::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

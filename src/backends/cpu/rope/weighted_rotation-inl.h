@@ -13,6 +13,8 @@
 
 #include <hwy/highway.h>
 
+#include <type_traits>
+
 #include "backends/cpu/rope/heads-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -2,7 +2,7 @@
 // Gradients of heads of a common size, all of whose elements rotate with the other half of their
 // head. dy is rotated back and multiplied by the weights in one go; what is summed for dw has a
 // factor w too many, which is divided out once, in the end. That takes a quarter of the products
-// away, and products are the limit of 16-bit heads.
+// away, and products are the limit of 16-bit heads; f32 ones take the same way.
 //
 // Re-included for every target; no ordinary include guard.
 
@@ -16,6 +16,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "backends/cpu/rope/weighted_rotation-inl.h"
 
@@ -31,12 +32,12 @@ struct HeadOperands {
   const typename E::Raw *later_x, *later_dy;  // of a token to come, prefetched meanwhile
 };
 
-/// Whether weights can be divided out again: none is zero, or so far from 1 that a product with it
-/// leaves the range of floats before what it multiplies does.
+/// Whether weights can be divided out again: none is zero, or so far from 1 that products with it
+/// would leave the range of floats well before gradients do.
 inline bool are_divisible(const Table& weight, int64_t count) {
   return std::all_of(weight.values, weight.values + count, [](float w) {
     const float magnitude = std::abs(w);
-    return magnitude >= 0x1p-20f && magnitude <= 0x1p20f;
+    return magnitude >= 0x1p-10f && magnitude <= 0x1p10f;
   });
 }
 
@@ -49,7 +50,6 @@ class WholeHeads {
 
   HWY_NOINLINE void read(const HeadOperands<E>& heads, const WeightedRotation& by, float eps) {
     constexpr int64_t kLanes = static_cast<int64_t>(lanes());
-    const DF d;
     for (int64_t head = 0; head < heads.x.count; head += kLanes) {
       const Heads<Raw> x = {heads.x.head(head), heads.x.stride,
                             std::min(kLanes, heads.x.count - head)};
@@ -58,10 +58,7 @@ class WholeHeads {
         read_head(heads.x.head(head + i), heads.dy.head(head + i), by, head + i, squares[i],
                   dots[i]);
       }
-      const VF r = scales_of<E>(x, squares, kDim, eps);
-      const VF mean = hn::Mul(sums_of_lanes(dots, x.count), hn::Set(d, 1.0f / kDim));
-      hn::Store(r, d, r_ + head);
-      hn::Store(hn::Mul(hn::Mul(mean, r), hn::Mul(r, r)), d, shrink_ + head);
+      store_factors<E>(x, squares, dots, kDim, eps, r_ + head, shrink_ + head);
     }
   }
 
@@ -126,8 +123,8 @@ class WholeHeads {
     dots_to = hn::Add(dots.a, dots.b);
   }
 
-  HWY_ALIGN float r_[kMaxGroup + lanes()];
-  HWY_ALIGN float shrink_[kMaxGroup + lanes()];
+  HWY_ALIGN float r_[kMaxGroup];
+  HWY_ALIGN float shrink_[kMaxGroup];
   HWY_ALIGN float gw_[kMost * kDim];
   HWY_ALIGN float x_[kKeepsFloats<E> ? kMost * kDim : 1];
 };
