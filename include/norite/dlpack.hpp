@@ -12,8 +12,8 @@ struct DLManagedTensorVersioned;
 
 namespace norite {
 
-/// Whether a tensor whose producer forbids writing may become a view. Nothing then stops an
-/// operation from writing to it but the caller's care.
+/// Whether a tensor whose producer forbids writing may become a view. Dispatches and Buffer::write
+/// then refuse to write to it, and to_dlpack hands the prohibition on.
 enum class ReadOnlyTensors : uint8_t { refuse, accept };
 
 /// A view of the tensor's own memory, for operations on `device`: host memory (kDLCPU, kDLCUDAHost)

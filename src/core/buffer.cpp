@@ -43,6 +43,10 @@ std::byte* Buffer::host_data() const noexcept { return storage_ ? storage_->host
 
 Result<void> Buffer::write(std::span<const std::byte> source, int64_t offset_bytes) {
   NORITE_TRY(check_range("buffer write", *this, offset_bytes, source.size()));
+  if (storage_->read_only()) {
+    return fail(Code::invalid_argument,
+                "buffer write: the memory is read-only, expected memory to write to");
+  }
   return storage_->backend().write(*storage_, offset_bytes, source);
 }
 

@@ -39,6 +39,10 @@ Result<void> check_view(std::string_view label, const Parameter& parameter, cons
     return refuse(label, "argument \"{}\" is memory of another device than {}", parameter.name,
                   backend.info().id);
   }
+  if (parameter.access != Access::read && view.buffer().storage()->read_only()) {
+    return refuse(label, "argument \"{}\" is read-only memory, expected memory to write to",
+                  parameter.name);
+  }
   if (parameter.access != Access::read && view.layout().repeats_itself) {
     return refuse(label,
                   "argument \"{}\" is written, but its strides {} reach elements of shape {} more "

@@ -167,6 +167,7 @@ Result<View> from_dlpack(const Device& device, DLManagedTensorVersioned* tensor,
   const auto owner = std::make_shared<Owner>();
   NORITE_TRY_ASSIGN(auto storage,
                     backend->wrap(first - static_cast<uintptr_t>(before), bytes, owner));
+  if ((tensor->flags & kDlpackReadOnly) != 0) storage->forbid_writing();
   NORITE_TRY_ASSIGN(View view, View::make(Buffer(std::move(storage), DType::u8, {bytes}), dtype,
                                           shape, strides, before));
   owner->tensor = tensor;
@@ -190,7 +191,7 @@ Result<DLManagedTensorVersioned*> to_dlpack(const View& view) {
       .manager_ctx = exported.get(),
       .deleter =
           [](DLManagedTensorVersioned* self) { delete static_cast<Exported*>(self->manager_ctx); },
-      .flags = 0,
+      .flags = storage.read_only() ? kDlpackReadOnly : 0,
       .dl_tensor = {
           .data = reinterpret_cast<void*>(storage.backend().address_of(storage) +
                                           static_cast<uintptr_t>(view.byte_offset())),

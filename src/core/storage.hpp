@@ -24,11 +24,16 @@ class Storage {
   [[nodiscard]] std::byte* host_data() const noexcept { return host_data_; }
   /// Whether the memory is someone else's, who may look at it when no buffer is left.
   [[nodiscard]] virtual bool foreign() const noexcept { return false; }
+  /// Whether its owner forbids writing.
+  [[nodiscard]] bool read_only() const noexcept { return read_only_; }
+  /// Before anyone else has it.
+  void forbid_writing() noexcept { read_only_ = true; }
 
  private:
   std::shared_ptr<Backend> backend_;  // outlives its memory
   int64_t size_bytes_;
   std::byte* host_data_;
+  bool read_only_ = false;
 };
 
 }  // namespace norite::core

@@ -107,6 +107,9 @@ Result<void> rebind(const Device& device, std::span<core::Command> commands, con
   if (found.inside == 0) {
     return fail(Code::not_found, "graph rebind: the graph does not use the view");
   }
+  if (found.written && other.buffer().storage()->read_only()) {
+    return refuse("the replacement is read-only memory, expected memory to write to");
+  }
   // The order of the operations is right for the memory that they share now, and no other.
   if (found.other_used && (found.written || found.other_written)) {
     return refuse("the graph uses the replacement's memory already");

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/dlpack_abi.hpp"
+#include "norite/graph.hpp"
 #include "norite/ops/rms_norm.hpp"
 #include "unit/cuda_support.hpp"
 
@@ -154,6 +155,26 @@ TEST_F(DlpackTest, read_only_tensors_have_to_be_accepted) {
   copied.tensor.flags = 2;
   copied.tensor.deleter = nullptr;  // which DLPack allows
   must(from_dlpack(device_, &copied.tensor));
+}
+
+TEST_F(DlpackTest, read_only_tensors_are_read_and_never_written) {
+  foreign_.tensor.flags = 1;
+  const View view = must(from_dlpack(device_, &foreign_.tensor, ReadOnlyTensors::accept));
+  const Buffer y = must(device_.empty(DType::f32, view.shape()));
+  Encoder encoder = device_.encoder();
+  must(ops::rms_norm(encoder, {.x = view, .y = y}));
+  expect_error(ops::rms_norm(encoder, {.x = y, .y = view}), Code::invalid_argument,
+               {"rms_norm", "\"y\"", "read-only"});
+  must(encoder.submit_and_wait());
+  Buffer buffer = view.buffer();
+  expect_error(buffer.write(std::as_bytes(std::span(foreign_.memory))), Code::invalid_argument,
+               {"read-only"});
+  Graph graph = must(
+      Graph::capture(device_, [&](Encoder& e) { return ops::rms_norm(e, {.x = view, .y = y}); }));
+  expect_error(graph.rebind(y, view), Code::invalid_argument, {"read-only"});
+  DLManagedTensorVersioned* const exported = must(to_dlpack(view));
+  EXPECT_EQ(exported->flags, 1U);
+  exported->deleter(exported);
 }
 
 TEST_F(DlpackTest, hostile_tensors_are_refused_and_stay_the_caller_s) {
