@@ -27,12 +27,13 @@ struct DeviceLimits {
 };
 
 struct DeviceInfo {
-  std::string id;       ///< what Device::open takes: "cpu", "null"
-  std::string backend;  ///< "cpu", "null"
+  std::string id;       ///< what Device::open takes: "cpu", "cuda:1"
+  std::string backend;  ///< "cuda", "metal", "cpu", "null"
   int index = 0;        ///< among the devices of its backend
   std::string name;     ///< the hardware's own name
-  std::string details;  ///< one line for people: SIMD level, threads
+  std::string details;  ///< one line for people: SIMD level, threads; why it is not usable
   int64_t memory_bytes = 0;
+  bool usable = true;    ///< false where open() would fail, for want of a driver, say
   bool computes = true;  ///< false for null, which records dispatches and computes nothing
   int threads = 0;       ///< host threads that run kernels; 0 where that means nothing
   std::vector<std::string> cpu_targets = {};  ///< CPU: the SIMD levels it can be opened with
@@ -66,7 +67,8 @@ class NORITE_API Device {
   /// Opens a device by id. An empty id asks NORITE_DEVICE, else takes the best device here.
   [[nodiscard]] static Result<Device> open(std::string_view id = {},
                                            const DeviceOptions& options = {});
-  /// Every device that open() could give, the best first.
+  /// Every device that open() could give, the best first; then those that are not usable here, with
+  /// the reason. They compute nothing.
   [[nodiscard]] static std::vector<DeviceInfo> list();
   /// The backends of this build, the best first, whether there is a device for them here or not.
   /// No driver is started for this.

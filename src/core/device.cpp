@@ -2,8 +2,11 @@
 #include "norite/device.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "core/builtin_kernels.hpp"
 #include "core/device_state.hpp"
@@ -69,10 +72,12 @@ Result<Buffer> allocate_buffer(Backend& backend, DType dtype, const Shape& shape
 
 namespace {
 
-std::string known_ids() {
-  std::string ids;
-  for (const DeviceInfo& info : Device::list()) ids += ids.empty() ? info.id : ", " + info.id;
-  return ids;
+std::string usable_ids() {
+  std::vector<std::string> ids;
+  for (DeviceInfo& info : Device::list()) {
+    if (info.usable) ids.push_back(std::move(info.id));
+  }
+  return fmt::format("{}", fmt::join(ids, ", "));
 }
 
 // An id is its backend's name, with ":index" where it is not the first device: "cuda:0" is "cuda".
@@ -86,10 +91,12 @@ Result<std::shared_ptr<Backend>> open_backend(std::string_view id, const DeviceO
                      : id == devices[index].id || id == fmt::format("{}:{}", entry.name, index);
       if (wanted) return entry.open(index, options);
     }
-    if (!id.empty() && devices.empty()) return entry.open(0, options);  // which says why
+    if (!id.empty() && std::ranges::none_of(devices, &DeviceInfo::usable)) {
+      return entry.open(0, options);  // which says why
+    }
   }
   return fail(Code::unavailable,
-              fmt::format("device \"{}\" is not available, expected one of: {}", id, known_ids()));
+              fmt::format("device \"{}\" is not available, expected one of: {}", id, usable_ids()));
 }
 
 // A built-in kernel's text lies in the file that has its name.
@@ -128,12 +135,13 @@ Result<Device> Device::open(std::string_view id, const DeviceOptions& options) {
 }
 
 std::vector<DeviceInfo> Device::list() {
-  std::vector<DeviceInfo> devices;
+  std::vector<DeviceInfo> devices, others;
   for (const core::BackendEntry& entry : core::backend_table()) {
-    auto found = entry.list();
-    devices.insert(devices.end(), std::make_move_iterator(found.begin()),
-                   std::make_move_iterator(found.end()));
+    for (DeviceInfo& info : entry.list()) {
+      (info.usable ? devices : others).push_back(std::move(info));
+    }
   }
+  std::ranges::move(others, std::back_inserter(devices));
   return devices;
 }
 

@@ -74,10 +74,21 @@ TEST_F(CudaLoadingTest, gpus_are_listed_with_their_limits) {
   expect_error(open(2), Code::unavailable, {"cuda:2", "2 GPUs"});
 }
 
+TEST_F(CudaLoadingTest, gpus_that_cannot_be_counted_are_one_that_cannot_be_used) {
+  const auto driver = must(cuda::load_driver());
+  stand_in().failing = "cuDeviceGetCount";
+  stand_in().error = cuda::CUDA_ERROR_INVALID_VALUE;
+  const auto infos = cuda::list(*driver, cuda::load_nvrtc(driver->version));
+  ASSERT_EQ(infos.size(), 1U);
+  EXPECT_FALSE(infos[0].usable);
+  EXPECT_NE(infos[0].details.find("counting GPUs"), std::string::npos);
+}
+
 TEST_F(CudaLoadingTest, gpus_that_cannot_be_used_are_listed_with_the_reason) {
   const auto driver = must(cuda::load_driver());
   const auto without = cuda::list(*driver, fail(Code::unavailable, "no NVRTC"));
   ASSERT_EQ(without.size(), 1U);
+  EXPECT_FALSE(without[0].usable);
   EXPECT_FALSE(without[0].computes);
   EXPECT_EQ(without[0].details, "no NVRTC");
   stand_in().capability = 61;

@@ -125,9 +125,18 @@ class CudaBackend final : public core::Backend {
 };
 
 DeviceInfo unusable(DeviceInfo info, const Error& reason) {
-  info.computes = false;
+  info.usable = info.computes = false;
   info.details = reason.message;
   return info;
+}
+
+/// In place of GPUs that nobody can ask.
+DeviceInfo unusable(int index, const Error& reason) {
+  DeviceInfo info;
+  info.id = gpu_id(index);
+  info.backend = "cuda";
+  info.index = index;
+  return unusable(std::move(info), reason);
 }
 
 Result<std::shared_ptr<Stream>> make_stream(const std::shared_ptr<Context>& context,
@@ -140,15 +149,13 @@ Result<std::shared_ptr<Stream>> make_stream(const std::shared_ptr<Context>& cont
 
 std::vector<DeviceInfo> list(const Driver& driver,
                              const Result<std::shared_ptr<const Nvrtc>>& nvrtc) {
+  const auto count = count_gpus(driver);
+  if (!count) return {unusable(0, count.error())};
   std::vector<DeviceInfo> infos;
-  const int count = count_gpus(driver).value_or(0);
-  for (int index = 0; index < count; ++index) {
+  for (int index = 0; index < *count; ++index) {
     auto gpu = describe_gpu(driver, index);
     if (!gpu) {
-      DeviceInfo nameless;
-      nameless.id = fmt::format("cuda:{}", index);
-      nameless.backend = "cuda";
-      infos.push_back(unusable(std::move(nameless), gpu.error()));
+      infos.push_back(unusable(index, gpu.error()));
     } else if (auto fits = check_capability(*gpu); !fits) {
       infos.push_back(unusable(std::move(gpu->info), fits.error()));
     } else if (!nvrtc) {
@@ -162,7 +169,7 @@ std::vector<DeviceInfo> list(const Driver& driver,
 
 std::vector<DeviceInfo> list() {
   const auto& found = driver();
-  if (!found) return {};
+  if (!found) return {unusable(0, found.error())};
   return list(**found, nvrtc((*found)->version));
 }
 

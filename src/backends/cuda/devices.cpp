@@ -51,6 +51,8 @@ tl::unexpected<Error> refused(const Driver& driver, std::string_view what, CUres
 
 }  // namespace
 
+std::string gpu_id(int index) { return index == 0 ? "cuda" : fmt::format("cuda:{}", index); }
+
 Result<int> count_gpus(const Driver& driver) {
   int count = 0;
   const CUresult error = driver.cuDeviceGetCount(&count);
@@ -68,14 +70,14 @@ Result<Gpu> describe_gpu(const Driver& driver, int index) {
                    ask.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   gpu.has_pools = ask.attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
   DeviceInfo& info = gpu.info;
-  info.id = index == 0 ? "cuda" : fmt::format("cuda:{}", index);
+  info.id = gpu_id(index);
   info.backend = "cuda";
   info.index = index;
   info.name = ask.name();
   const int multiprocessors = ask.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   // Kernels whose groups wait for each other copy ahead, which older GPUs cannot.
-  const bool cooperates = gpu.capability >= kCopiesAhead &&
-                          ask.attribute(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) != 0;
+  const bool cooperates =
+      gpu.capability >= kCopiesAhead && ask.attribute(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) != 0;
   info.details = fmt::format("sm_{}, {} multiprocessors, CUDA {}", gpu.capability, multiprocessors,
                              version_text(driver.version));
   info.memory_bytes = ask.memory_bytes();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "backends/cuda/driver.hpp"
 #include "backends/cuda/nvrtc.hpp"
@@ -17,6 +18,8 @@ struct Gpu {
   DeviceInfo info;
 };
 
+/// "cuda", "cuda:1", …
+[[nodiscard]] std::string gpu_id(int index);
 /// Errors: unavailable for a GPU that is not there.
 [[nodiscard]] Result<Gpu> describe_gpu(const Driver& driver, int index);
 /// How many GPUs the driver sees.

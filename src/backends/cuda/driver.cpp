@@ -2,9 +2,6 @@
 #include "backends/cuda/driver.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <vector>
 
 #include "core/env.hpp"
 #include "core/library.hpp"
@@ -15,10 +12,13 @@ namespace {
 
 constexpr int kOldestVersion = 12000;
 
-std::vector<std::string> driver_paths() {
-  if (auto path = core::env::cuda_library()) return {*std::move(path)};
+Result<core::Library> open_library() {
+  constexpr const char* kWhat = "NVIDIA's driver";
+  if (auto path = core::env::cuda_library()) return core::Library::open(kWhat, *path, {*path});
   // Containers and WSL put it where the loader may not look.
-  return {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
+  return core::Library::open(
+      kWhat, "libcuda.so.1 in the loader's folders, /usr/local/nvidia/lib64 and /usr/lib/wsl/lib",
+      {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"});
 }
 
 Result<void> check_version(Driver& driver) {
@@ -44,10 +44,7 @@ std::string Driver::describe(CUresult error) const {
 }
 
 Result<std::shared_ptr<const Driver>> load_driver() {
-  const auto paths = driver_paths();
-  NORITE_TRY_ASSIGN(
-      const core::Library library,
-      core::Library::open("NVIDIA's driver", fmt::format("{}", fmt::join(paths, ", ")), paths));
+  NORITE_TRY_ASSIGN(const core::Library library, open_library());
   auto driver = std::make_shared<Driver>();
   driver->path = library.path();
 #define NORITE_CUDA_FIND(name, parameters) NORITE_TRY(library.find(#name, driver->name));

@@ -88,7 +88,7 @@ std::vector<DeviceInfo> list() {
   std::vector<DeviceInfo> infos;
   for (Gpu& gpu : find_gpus()) {
     if (auto fits = check_gpu(gpu); !fits) {
-      gpu.info.computes = false;
+      gpu.info.usable = gpu.info.computes = false;
       gpu.info.details = fits.error().message;
     }
     infos.push_back(std::move(gpu.info));
