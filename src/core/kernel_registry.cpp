@@ -108,6 +108,11 @@ Result<Pipeline> KernelRegistry::get_pipeline(const KernelId& id) {
   lock.unlock();
   auto state = impl_->backend->compile(*source, id);
   Impl::Compiled result = state.map([](auto& made) { return Pipeline(std::move(made)); });
+  if (!result && !core::is_lasting(result.error())) {
+    lock.lock();
+    impl_->compiled.erase(id);  // whoever asks next tries again
+    lock.unlock();
+  }
   promise.set_value(result);
   return result;
 }

@@ -55,4 +55,11 @@ class PipelineState {
   std::optional<GridRules> grid_rules_;
 };
 
+/// Whether a kernel that failed to compile with that error would fail again: want of memory, of
+/// time or of a device may pass.
+[[nodiscard]] inline bool is_lasting(const Error& error) noexcept {
+  return error.code != Code::out_of_memory && error.code != Code::timeout &&
+         error.code != Code::unavailable && error.code != Code::execution_failed;
+}
+
 }  // namespace norite::core

@@ -288,6 +288,40 @@ TEST_F(CudaBackendTest, a_fault_loses_the_device_and_nothing_else) {
   }
 }
 
+TEST_F(CudaBackendTest, a_fault_is_that_of_all_devices_on_its_gpu_and_of_no_other_gpu) {
+  stand_in().devices = 2;
+  const auto driver = must(cuda::load_driver());
+  const auto nvrtc = must(cuda::load_nvrtc(driver->version));
+  const auto open_gpu = [&](int index) {
+    auto backend = must(cuda::open(driver, nvrtc, index, {}));
+    return core::DeviceState::handle(std::make_shared<core::DeviceState>(std::move(backend)));
+  };
+  const auto run = [this](const Device& device, const char* label) -> Result<void> {
+    NORITE_TRY_ASSIGN(const Pipeline pipeline, device.registry().get_pipeline({.name = "scale"}));
+    Encoder encoder = device.encoder();
+    NORITE_TRY(dispatch(encoder, pipeline, label));
+    return encoder.submit_and_wait();
+  };
+  const Device guilty = open_gpu(0), beside = open_gpu(0), elsewhere = open_gpu(1);
+  for (const Device& device : {guilty, beside, elsewhere}) must(kernel(device, "scale", kScale));
+  stand_in().fault_after_launch = cuda::CUDA_ERROR_ILLEGAL_ADDRESS;
+  expect_error(run(guilty, "guilty"), Code::execution_failed, {"guilty"});
+  stand_in().fault_after_launch = 0;
+  expect_error(run(beside, "innocent"), Code::unavailable, {"cuda is lost since guilty"});
+  must(run(elsewhere, "elsewhere"));
+}
+
+TEST_F(CudaBackendTest, a_kernel_that_found_no_memory_is_tried_again) {
+  const Device device = must(open());
+  must(device.registry().register_source("scale", kScale));
+  stand_in().failing = "cuModuleLoadData";
+  stand_in().error = cuda::CUDA_ERROR_OUT_OF_MEMORY;
+  expect_error(device.registry().get_pipeline({.name = "scale"}), Code::out_of_memory,
+               {"kernel \"scale\"", "loading"});
+  stand_in().failing.clear();
+  must(device.registry().get_pipeline({.name = "scale"}));
+}
+
 TEST_F(CudaBackendTest, submitted_work_outlives_its_device_s_handles) {
   Event event;
   {

@@ -93,7 +93,7 @@ TEST_F(CudaGraphTest, launches_that_fail_are_told) {
   must(graph.replay());
   stand_in().failing = "cuGraphLaunch";
   stand_in().error = cuda::CUDA_ERROR_OUT_OF_MEMORY;
-  expect_error(graph.replay(), Code::out_of_memory, {"launch of a graph"});
+  expect_error(graph.replay(), Code::out_of_memory, {"launch of a graph", "copy_floats"});
 }
 
 TEST_F(CudaGraphTest, nothing_is_left_behind) {

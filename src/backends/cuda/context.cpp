@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <utility>
+
 namespace norite::cuda {
 
 namespace {
@@ -22,16 +25,31 @@ bool ends_context(CUresult error) {
   }
 }
 
+/// Contexts in use, by driver and GPU.
+struct Contexts {
+  std::mutex mutex;
+  std::map<std::pair<const Driver*, CUdevice>, std::weak_ptr<Context>> known;
+};
+Contexts& contexts() {
+  static Contexts* const all = new Contexts;  // for devices that are dropped while the process ends
+  return *all;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Context>> Context::retain(std::shared_ptr<const Driver> driver,
                                                  CUdevice device, std::string id) {
+  const std::scoped_lock lock(contexts().mutex);
+  std::weak_ptr<Context>& known = contexts().known[{driver.get(), device}];
+  if (auto context = known.lock()) return context;
   CUcontext handle = nullptr;
   if (const CUresult error = driver->cuDevicePrimaryCtxRetain(&handle, device)) {
     return fail(Code::unavailable,
                 fmt::format("{}: it cannot be opened: {}", id, driver->describe(error)));
   }
-  return std::shared_ptr<Context>(new Context(std::move(driver), device, handle, std::move(id)));
+  std::shared_ptr<Context> context(new Context(std::move(driver), device, handle, std::move(id)));
+  known = context;
+  return context;
 }
 
 Context::~Context() { driver_->cuDevicePrimaryCtxRelease_v2(device_); }

@@ -15,10 +15,11 @@ namespace norite::cuda {
 /// and whether the GPU still answers.
 ///
 /// A kernel that faults leaves the context useless: every later call fails with the same error. The
-/// device then counts as lost; the process and its other devices go on.
+/// GPU then counts as lost for all devices that were opened on it; the process and its other GPUs
+/// go on.
 class Context {
  public:
-  /// `id` names the device in errors.
+  /// The GPU's, which all that is open on it shares. `id` names it in errors.
   [[nodiscard]] static Result<std::shared_ptr<Context>> retain(std::shared_ptr<const Driver> driver,
                                                                CUdevice device, std::string id);
   ~Context();

@@ -186,8 +186,10 @@ Result<void> Queue::replay(std::span<const core::Command> commands, CUgraphExec 
   const Current current(stream.context());
   const auto put = [&]() -> Result<CUevent> {
     const std::scoped_lock lock(mutex_);
-    NORITE_TRY(stream.context().check(stream.driver().cuGraphLaunch(graph, stream.handle()),
-                                      "the launch of a graph"));
+    if (const CUresult error = stream.driver().cuGraphLaunch(graph, stream.handle())) {
+      NORITE_TRY(stream.context().check(
+          error, fmt::format("the launch of a graph, {}", core::describe_work(commands))));
+    }
     return ends->spinning.record();
   };
   NORITE_TRY_ASSIGN(CUevent end, put());

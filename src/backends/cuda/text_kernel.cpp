@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "backends/cuda/text_kernel.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "msl/parameters.hpp"
@@ -43,7 +45,12 @@ Result<KernelForm> TextKernel::compile(const Origin& origin, const Read& read,
                     origin.compiler->compile(origin.source.entry(), lowered));
   KernelForm form;
   const Current current(*origin.context);
-  NORITE_TRY_ASSIGN(form.module, KernelModule::load(origin.context, image));
+  auto loaded = KernelModule::load(origin.context, image);
+  if (!loaded) {
+    return fail(loaded.error().code,
+                fmt::format("kernel \"{}\": {}", origin.source.entry(), loaded.error().message));
+  }
+  form.module = *std::move(loaded);
   form.buffers = msl::nvrtc_parameters(read.module, *read.entry, read.constants, references);
   form.cooperative = read.module.definition_of(*read.entry).cooperative > 0;
   form.waits_for_turn = origin.compiler->capability >= msl::kWaitsForTurn;
@@ -78,9 +85,11 @@ Result<const KernelForm*> TextKernel::form_for(const core::Command& command) con
   if (fits) return &by_value_;
   const std::scoped_lock lock(mutex_);
   if (!by_pointer_) {
-    auto text = read(origin_.source, origin_.id);
-    by_pointer_ = text.and_then(
-        [&](const Read& found) { return compile(origin_, found, msl::References::by_pointer); });
+    auto form = read(origin_.source, origin_.id).and_then([&](const Read& found) {
+      return compile(origin_, found, msl::References::by_pointer);
+    });
+    if (!form && !core::is_lasting(form.error())) return tl::unexpected<Error>(form.error());
+    by_pointer_ = std::move(form);
   }
   if (!*by_pointer_) return tl::unexpected<Error>(by_pointer_->error());
   return &**by_pointer_;

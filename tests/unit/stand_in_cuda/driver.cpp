@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <vector>
 
 #include "backends/cuda/cuda_api.hpp"
 #include "unit/stand_in_cuda/settings.hpp"
@@ -15,14 +16,22 @@ using namespace norite::cuda;  // NOLINT: the names of the API are the point
 namespace {
 
 std::recursive_mutex mutex;
-int fault = 0;  // from here on the answer to everything
+thread_local std::vector<CUcontext> current;  // of this thread, the latest last
+std::set<CUcontext> busy;                     // something was launched there
+std::map<CUcontext, int> faults;              // from here on the answer to everything there
 
 /// What a call answers before it does anything.
 CUresult answer(const char* function) {
   auto& settings = *stand_in_cuda();
-  if (fault != 0) return fault;
   if (settings.failing == function && settings.calls_before-- <= 0) return settings.error;
   return CUDA_SUCCESS;
+}
+
+/// Of a call that needs a context.
+CUresult answer_in_context(const char* function) {
+  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  const auto fault = faults.find(current.back());
+  return fault != faults.end() ? fault->second : answer(function);
 }
 
 CUresult take(void** memory, size_t bytes) {
@@ -95,7 +104,8 @@ void stand_in_cuda_reset() {
   *stand_in_cuda() = {};
   stand_in_cuda()->live_allocations = live;
   capture = {};
-  fault = 0;
+  busy.clear();
+  faults.clear();
 }
 
 #define STAND_IN(name, ...)                                                     \
@@ -104,6 +114,9 @@ void stand_in_cuda_reset() {
 #define ANSWER()                      \
   const std::scoped_lock lock(mutex); \
   if (const CUresult said = answer(__func__)) return said
+#define ANSWER_IN_CONTEXT()           \
+  const std::scoped_lock lock(mutex); \
+  if (const CUresult said = answer_in_context(__func__)) return said
 
 STAND_IN(cuInit, unsigned) {
   ANSWER();
@@ -166,9 +179,14 @@ STAND_IN(cuDevicePrimaryCtxRetain, CUcontext* context, CUdevice device) {
   return CUDA_SUCCESS;
 }
 STAND_IN(cuDevicePrimaryCtxRelease_v2, CUdevice) { return CUDA_SUCCESS; }
-STAND_IN(cuCtxPushCurrent_v2, CUcontext) { return CUDA_SUCCESS; }
+STAND_IN(cuCtxPushCurrent_v2, CUcontext context) {
+  current.push_back(context);
+  return CUDA_SUCCESS;
+}
 STAND_IN(cuCtxPopCurrent_v2, CUcontext* context) {
-  *context = some<CUcontext>(1);
+  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  *context = current.back();
+  current.pop_back();
   return CUDA_SUCCESS;
 }
 STAND_IN(cuMemGetInfo_v2, size_t* free, size_t* total) {
@@ -177,7 +195,7 @@ STAND_IN(cuMemGetInfo_v2, size_t* free, size_t* total) {
   return CUDA_SUCCESS;
 }
 STAND_IN(cuMemAlloc_v2, CUdeviceptr* memory, size_t bytes) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   return take(reinterpret_cast<void**>(memory), bytes);
 }
 STAND_IN(cuMemFree_v2, CUdeviceptr memory) {
@@ -185,7 +203,7 @@ STAND_IN(cuMemFree_v2, CUdeviceptr memory) {
   return give_back(host(memory));
 }
 STAND_IN(cuMemAllocAsync, CUdeviceptr* memory, size_t bytes, CUstream) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   return take(reinterpret_cast<void**>(memory), bytes);
 }
 STAND_IN(cuMemFreeAsync, CUdeviceptr memory, CUstream) {
@@ -193,7 +211,7 @@ STAND_IN(cuMemFreeAsync, CUdeviceptr memory, CUstream) {
   return give_back(host(memory));
 }
 STAND_IN(cuMemAllocHost_v2, void** memory, size_t bytes) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   return take(memory, bytes);
 }
 STAND_IN(cuMemFreeHost, void* memory) {
@@ -201,50 +219,50 @@ STAND_IN(cuMemFreeHost, void* memory) {
   return give_back(memory);
 }
 STAND_IN(cuMemsetD8Async, CUdeviceptr target, unsigned char value, size_t bytes, CUstream) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   std::memset(host(target), value, bytes);
   return CUDA_SUCCESS;
 }
 STAND_IN(cuMemcpyHtoDAsync_v2, CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   capture.add_node(stream, true);
   std::memcpy(host(to), from, bytes);
   return CUDA_SUCCESS;
 }
 STAND_IN(cuMemcpyDtoHAsync_v2, void* to, CUdeviceptr from, size_t bytes, CUstream) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   std::memcpy(to, host(from), bytes);
   return CUDA_SUCCESS;
 }
 STAND_IN(cuMemcpyDtoH_v2, void* to, CUdeviceptr from, size_t bytes) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   std::memcpy(to, host(from), bytes);
   return CUDA_SUCCESS;
 }
 STAND_IN(cuStreamCreate, CUstream* stream, unsigned) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   *stream = another<CUstream>();
   return CUDA_SUCCESS;
 }
 STAND_IN(cuStreamDestroy_v2, CUstream) { return CUDA_SUCCESS; }
 STAND_IN(cuStreamSynchronize, CUstream) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   return CUDA_SUCCESS;
 }
 STAND_IN(cuEventCreate, CUevent* event, unsigned) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   *event = another<CUevent>();
   return CUDA_SUCCESS;
 }
 STAND_IN(cuEventDestroy_v2, CUevent) { return CUDA_SUCCESS; }
 STAND_IN(cuEventRecord, CUevent event, CUstream stream) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   capture.events.erase(event);
   if (capture.streams.contains(stream)) capture.events[event] = capture.streams[stream];
   return CUDA_SUCCESS;
 }
 STAND_IN(cuStreamWaitEvent, CUstream stream, CUevent event, unsigned) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   const auto found = capture.events.find(event);
   if (found == capture.events.end()) return CUDA_SUCCESS;
   capture.streams[stream].insert(found->second.begin(), found->second.end());
@@ -252,46 +270,46 @@ STAND_IN(cuStreamWaitEvent, CUstream stream, CUevent event, unsigned) {
 }
 STAND_IN(cuEventSynchronize, CUevent) {
   const std::scoped_lock lock(mutex);
-  auto& settings = *stand_in_cuda();
-  if (settings.fault_after_launch != 0 && !settings.launches.empty()) {
-    fault = settings.fault_after_launch;
+  const int fault = stand_in_cuda()->fault_after_launch;
+  if (fault != 0 && !current.empty() && busy.contains(current.back())) {
+    faults[current.back()] = fault;
   }
-  return answer(__func__);
+  return answer_in_context(__func__);
 }
 STAND_IN(cuEventElapsedTime, float* milliseconds, CUevent, CUevent) {
   *milliseconds = 0.25F;
   return CUDA_SUCCESS;
 }
 STAND_IN(cuModuleLoadData, CUmodule* module, const void*) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   *module = some<CUmodule>(4);
   return CUDA_SUCCESS;
 }
 STAND_IN(cuModuleUnload, CUmodule) { return CUDA_SUCCESS; }
 STAND_IN(cuModuleGetFunction, CUfunction* function, CUmodule, const char*) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   *function = some<CUfunction>(5);
   return CUDA_SUCCESS;
 }
 STAND_IN(cuModuleGetGlobal_v2, CUdeviceptr* memory, size_t* bytes, CUmodule, const char*) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   auto& table = stand_in_cuda()->buffer_bytes;
   *memory = reinterpret_cast<CUdeviceptr>(table.data());
   *bytes = sizeof table;
   return CUDA_SUCCESS;
 }
 STAND_IN(cuFuncGetAttribute, int* value, int attribute, CUfunction) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   *value =
       attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? stand_in_cuda()->own_shared_bytes : 1024;
   return CUDA_SUCCESS;
 }
 STAND_IN(cuFuncSetAttribute, CUfunction, int, int) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   return CUDA_SUCCESS;
 }
 STAND_IN(cuLaunchKernelEx, const CUlaunchConfig* config, CUfunction, void** parameters, void**) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   auto& settings = *stand_in_cuda();
   std::vector<int> attributes;
   for (unsigned i = 0; i < config->numAttrs; ++i) attributes.push_back(config->attrs[i].id);
@@ -301,13 +319,14 @@ STAND_IN(cuLaunchKernelEx, const CUlaunchConfig* config, CUfunction, void** para
                                config->hStream,
                                parameters,
                                std::move(attributes)});
+  busy.insert(current.back());
   capture.add_node(config->hStream, false);
   if (settings.on_launch) settings.on_launch(settings.launches.back());
   settings.launches.back().parameters = nullptr;
   return CUDA_SUCCESS;
 }
 STAND_IN(cuStreamBeginCapture_v2, CUstream stream, int) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   stand_in_cuda()->nodes.clear();
   capture = {stream, {{stream, {}}}, {}};
   return CUDA_SUCCESS;
@@ -316,7 +335,7 @@ STAND_IN(cuStreamEndCapture, CUstream, CUgraph* graph) {
   const std::scoped_lock lock(mutex);
   const bool joined = capture.joined();
   capture = {};
-  if (const CUresult said = answer(__func__)) return said;
+  if (const CUresult said = answer_in_context(__func__)) return said;
   if (!joined) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
   *graph = some<CUgraph>(6);
   ++stand_in_cuda()->live_graphs;
@@ -328,14 +347,14 @@ STAND_IN(cuGraphDestroy, CUgraph) {
   return CUDA_SUCCESS;
 }
 STAND_IN(cuGraphInstantiateWithFlags, CUgraphExec* exec, CUgraph, unsigned long long) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   *exec = some<CUgraphExec>(7);
   ++stand_in_cuda()->instantiated;
   ++stand_in_cuda()->live_graphs;
   return CUDA_SUCCESS;
 }
 STAND_IN(cuGraphExecUpdate_v2, CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
   if (!stand_in_cuda()->updates_graphs) return CUDA_ERROR_INVALID_VALUE;
   ++stand_in_cuda()->updated;
   return CUDA_SUCCESS;
@@ -346,7 +365,8 @@ STAND_IN(cuGraphExecDestroy, CUgraphExec) {
   return CUDA_SUCCESS;
 }
 STAND_IN(cuGraphLaunch, CUgraphExec, CUstream) {
-  ANSWER();
+  ANSWER_IN_CONTEXT();
+  busy.insert(current.back());
   ++stand_in_cuda()->graph_launches;
   return CUDA_SUCCESS;
 }

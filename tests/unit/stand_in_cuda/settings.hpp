@@ -38,7 +38,8 @@ struct StandInCuda {
   std::function<void(const StandInLaunch&)> on_launch;
 
   // What goes wrong. `failing` names one function, which gives `error` after so many calls that
-  // succeed; a fault answers every call from the next wait on.
+  // succeed; a fault answers every call on a GPU that has launched something, from the next wait
+  // on.
   std::string failing;
   int error = 0;
   int calls_before = 0;
