@@ -14,6 +14,7 @@ Json to_json(const DeviceInfo& info) {
           {"name", info.name},
           {"details", info.details},
           {"memory_bytes", info.memory_bytes},
+          {"usable", info.usable},
           {"computes", info.computes},
           {"threads", info.threads},
           {"limits",
@@ -29,6 +30,7 @@ std::string memory_text(int64_t bytes) {
 void print_table(const std::vector<DeviceInfo>& infos) {
   Table table({{"id"}, {"name"}, {"details"}, {"memory", Align::right}});
   for (const DeviceInfo& info : infos) {
+    if (!info.usable) continue;
     const Tone tone = info.computes ? Tone::plain : Tone::faint;
     table.add({{info.id, info.computes ? Tone::strong : Tone::faint},
                {info.name, tone},
@@ -36,6 +38,15 @@ void print_table(const std::vector<DeviceInfo>& infos) {
                {memory_text(info.memory_bytes), tone}});
   }
   table.print();
+}
+
+/// A line each: reasons are too long for a table.
+void print_unusable(const std::vector<DeviceInfo>& infos) {
+  for (const DeviceInfo& info : infos) {
+    if (info.usable) continue;
+    const std::string named = info.name.empty() ? "" : fmt::format(" ({})", info.name);
+    fmt::print("\n  {}{} cannot be used: {}\n", info.id, named, info.details);
+  }
 }
 
 /// Those that --device and --threads ask for, else all.
@@ -53,6 +64,7 @@ ExitCode devices(const Options& options) {
   if (!infos) return report(infos.error());
   if (!options.json) {
     print_table(*infos);
+    print_unusable(*infos);
     return ExitCode::ok;
   }
   Json list = Json::array();

@@ -29,6 +29,32 @@ TEST(CudaCommand, StartsTheDriverForDevicesAndNotForItsVersion) {
   }
 }
 
+TEST(CudaCommand, SaysWhyThereIsNoGpuAndLetsTheCpuServe) {
+  const std::string nowhere = "NORITE_CUDA_LIBRARY=/nowhere/libcuda.so.1 ";
+  const CommandResult without = run_norite("devices", nowhere);
+  EXPECT_EQ(without.exit_code, 0);
+  EXPECT_TRUE(has(without.out, "cuda cannot be used")) << without.out;
+  EXPECT_TRUE(has(without.out, "looked for /nowhere/libcuda.so.1")) << without.out;
+  EXPECT_EQ(run_norite("verify --filter 'rms_norm[f32,rows=3'", nowhere).exit_code, 0);
+  const CommandResult asked = run_norite("verify --device cuda", nowhere);
+  EXPECT_EQ(asked.exit_code, 3);
+  EXPECT_TRUE(has(asked.err, "/nowhere/libcuda.so.1")) << asked.err;
+
+  const CommandResult no_compiler =
+      run_norite("devices", kStandIn + "NORITE_NVRTC=/nowhere/libnvrtc.so ");
+  EXPECT_TRUE(has(no_compiler.out, "cuda (Stand-in GPU) cannot be used")) << no_compiler.out;
+  EXPECT_TRUE(has(no_compiler.out, "/nowhere/libnvrtc.so")) << no_compiler.out;
+}
+
+TEST(CudaCommand, TakesTheGpuThatTheEnvironmentNames) {
+  const std::string two = kStandIn + "STAND_IN_CUDA_DEVICES=2 ";
+  const CommandResult listed = run_norite("devices", two);
+  EXPECT_TRUE(has(listed.out, "cuda:1")) << listed.out;
+  const CommandResult chosen =
+      run_norite("verify --json --filter 'rms_norm[bf16,rows=3'", two + "NORITE_DEVICE=cuda:1 ");
+  EXPECT_TRUE(has(chosen.out, "\"device\": \"cuda:1\"")) << chosen.out << chosen.err;
+}
+
 // The stand-in computes nothing: the cases fail, after their kernels were compiled.
 TEST(CudaCommand, SaysOnceThatItCompilesAndNothingWhenAllIsCached) {
   const std::string folder = testing::TempDir() + "norite_cuda_command";
