@@ -22,11 +22,12 @@ struct Work {
 };
 
 // Suites: where a case is used. A case may be in several; they are bits of one mask.
-inline constexpr unsigned kVerify = 1;     ///< small: every size and option
-inline constexpr unsigned kBench = 2;      ///< buffers beyond the caches, and a few within them
-inline constexpr unsigned kDemo = 4;       ///< shapes of real models
-inline constexpr unsigned kLarge = 8;      ///< more than 2^31 elements
-inline constexpr unsigned kBenchGpu = 16;  ///< kBench for GPUs, which are faster and start slower
+inline constexpr unsigned kVerify = 1;      ///< small: every size and option
+inline constexpr unsigned kBench = 2;       ///< buffers beyond the caches, and a few within them
+inline constexpr unsigned kDemo = 4;        ///< shapes of real models
+inline constexpr unsigned kLarge = 8;       ///< more than 2^31 elements
+inline constexpr unsigned kBenchGpu = 16;   ///< kBench for GPUs, which are faster and start slower
+inline constexpr unsigned kVerifyGpu = 32;  ///< beside kVerify: what only GPUs have kernels for
 
 /// Which bandwidth bounds an operation.
 enum class Roof : uint8_t { copy, read };
@@ -48,6 +49,9 @@ struct Case {
 
 /// Prepares only on devices with that much memory; elsewhere the case is skipped.
 Prepare require_memory(int64_t bytes, Prepare prepare);
+
+/// The suites that a device is verified with.
+unsigned verify_suites(const Device& device);
 
 /// Every case, grouped by operation.
 const std::vector<Case>& all_cases();

@@ -95,6 +95,17 @@ std::vector<NormSpec> norm_verify_specs(Density density) {
   return specs;
 }
 
+std::vector<NormSpec> norm_gpu_verify_specs() {
+  std::vector<NormSpec> specs;
+  for (const DType dtype : kFloatDTypes) {
+    for (const int64_t dim : kSharedDims) {
+      specs.push_back({.dtype = dtype, .shape = {3, dim}});
+      for (const NormSpec& spec : long_specs(dtype, dim)) specs.push_back(spec);
+    }
+  }
+  return specs;
+}
+
 std::vector<NormSpec> norm_bench_specs() {
   std::vector<NormSpec> specs;
   for (const DType dtype : kFloatDTypes) {

@@ -6,6 +6,7 @@
 
 #include <norite/ops/norm_options.hpp>
 
+#include <array>
 #include <span>
 
 namespace norite::cases {
@@ -66,6 +67,10 @@ Case norm_case(std::string_view op, NormMaker make, const NormSpec& spec, Work w
 /// Sizes and options of the forward operations; `sizes` selects how densely sizes are covered.
 enum class Density : uint8_t { sparse, dense };
 std::vector<NormSpec> norm_verify_specs(Density density);
+/// kVerifyGpu: rows that groups of a GPU share in every form that this has, some of whole packs of
+/// 16 bytes and some not.
+inline constexpr std::array<int64_t, 5> kSharedDims = {24001, 98312, 131072, 262143, 262144};
+std::vector<NormSpec> norm_gpu_verify_specs();
 /// Rows of a model's width: buffers beyond every cache, and 64 rows within them.
 std::vector<NormSpec> norm_bench_specs();
 /// Shapes of kBenchGpu: 2^28 elements in rows of usual lengths; with `all`, of every length that

@@ -77,6 +77,7 @@ std::vector<Case> residual_rms_norm_cases() {
   for (const NormSpec& spec : norm_verify_specs(Density::sparse)) {
     cases.push_back(row(spec, kVerify));
   }
+  for (const NormSpec& spec : norm_gpu_verify_specs()) cases.push_back(row(spec, kVerifyGpu));
   for (const NormSpec& spec : norm_bench_specs()) cases.push_back(row(spec, kBench));
   for (const NormSpec& spec : norm_gpu_bench_specs(false)) cases.push_back(row(spec, kBenchGpu));
 

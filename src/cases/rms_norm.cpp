@@ -46,6 +46,7 @@ std::vector<Case> rms_norm_cases() {
   for (const NormSpec& spec : norm_verify_specs(Density::dense)) {
     cases.push_back(row(spec, kVerify));
   }
+  for (const NormSpec& spec : norm_gpu_verify_specs()) cases.push_back(row(spec, kVerifyGpu));
   for (const NormSpec& spec : norm_bench_specs()) cases.push_back(row(spec, kBench));
   for (const NormSpec& spec : norm_gpu_bench_specs(true)) cases.push_back(row(spec, kBenchGpu));
   cases.push_back(large_case());

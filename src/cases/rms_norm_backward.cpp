@@ -285,6 +285,12 @@ std::vector<Case> rms_norm_backward_cases() {
         cases.push_back(row(spec, kVerify));
       }
     }
+    for (const int64_t dim : kSharedDims) {
+      cases.push_back(row({.dtype = dtype, .shape = {3, dim}}, kVerifyGpu));
+      for (const NormBackwardSpec& spec : long_specs(dtype, dim)) {
+        cases.push_back(row(spec, kVerifyGpu));
+      }
+    }
     for (const int64_t dim : {4096, 5120}) {
       const Shape shape = {rows_beyond_cache(dtype, dim), dim};
       cases.push_back(row({.dtype = dtype, .shape = shape}, kBench));

@@ -61,6 +61,7 @@ std::vector<Case> rms_norm_mul_cases() {
   for (const NormSpec& spec : norm_verify_specs(Density::sparse)) {
     cases.push_back(row(spec, kVerify));
   }
+  for (const NormSpec& spec : norm_gpu_verify_specs()) cases.push_back(row(spec, kVerifyGpu));
   for (const DType dtype : kFloatDTypes) {
     cases.push_back(row({.dtype = dtype, .shape = {7, 65}, .repeat_scale = true}, kVerify));
   }

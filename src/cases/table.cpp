@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "cases/timing.hpp"
+
 namespace norite::cases {
 namespace {
 
@@ -62,6 +64,10 @@ std::vector<std::string> operations() {
   std::set<std::string> names;
   for (const Case& row : all_cases()) names.insert(row.op);
   return {names.begin(), names.end()};
+}
+
+unsigned verify_suites(const Device& device) {
+  return runs_on_host(device) ? kVerify : kVerify | kVerifyGpu;
 }
 
 std::vector<const Case*> select(unsigned suites, std::string_view filter) {

@@ -105,8 +105,8 @@ Result<std::vector<Case>> load_reference(const Options& options) {
               fmt::format("no case of {} contains '{}'", options.reference, options.filter));
 }
 
-Result<VerifyReport> run(const std::vector<const Case*>& rows, const Options& options) {
-  NORITE_TRY_ASSIGN(const Device device, open_device(options));
+Result<VerifyReport> run(const Device& device, const std::vector<const Case*>& rows,
+                         const Options& options) {
   VerifyReport report{.device = device.info()};
   compile_kernels(device, rows, options.json);
   Progress progress(rows.size(), options.json);
@@ -116,6 +116,21 @@ Result<VerifyReport> run(const std::vector<const Case*>& rows, const Options& op
     NORITE_TRY(verify_case(*row, device, each_output, report.results));
   }
   return report;
+}
+
+Result<VerifyReport> run_table(const Options& options) {
+  NORITE_TRY_ASSIGN(const Device device, open_device(options));
+  const unsigned suites = cases::verify_suites(device) | (options.large ? cases::kLarge : 0u);
+  NORITE_TRY_ASSIGN(const auto rows, select_cases(suites, options));
+  return run(device, rows, options);
+}
+
+Result<VerifyReport> run_reference(const Options& options) {
+  NORITE_TRY_ASSIGN(const std::vector<Case> loaded, load_reference(options));
+  NORITE_TRY_ASSIGN(const Device device, open_device(options));
+  std::vector<const Case*> rows;
+  for (const Case& row : loaded) rows.push_back(&row);
+  return run(device, rows, options);
 }
 
 Json to_json(const VerifyReport& report) {
@@ -229,16 +244,7 @@ ExitCode finish(const Result<VerifyReport>& result, const Options& options) {
 }  // namespace
 
 ExitCode verify(const Options& options) {
-  if (options.reference.empty()) {
-    const unsigned suites = cases::kVerify | (options.large ? cases::kLarge : 0u);
-    const auto rows = select_cases(suites, options);
-    return rows ? finish(run(*rows, options), options) : report(rows.error());
-  }
-  const auto loaded = load_reference(options);
-  if (!loaded) return report(loaded.error());
-  std::vector<const Case*> rows;
-  for (const Case& row : *loaded) rows.push_back(&row);
-  return finish(run(rows, options), options);
+  return finish(options.reference.empty() ? run_table(options) : run_reference(options), options);
 }
 
 }  // namespace norite::cli

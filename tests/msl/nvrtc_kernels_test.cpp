@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Every built-in kernel, with every value of every macro that the case table dispatches it with,
-// compiled by NVRTC for the GPUs that there are, where an NVRTC is installed. It needs no GPU.
+// and Metal's standard library, compiled by NVRTC for the GPUs that there are, where an NVRTC is
+// installed. It needs no GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <climits>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <thread>
 #include <tuple>
 
 #include "backends/cuda/compile.hpp"
 #include "cases/case.hpp"
+#include "core/builtin_kernels.hpp"
 #include "core/kernel_files.hpp"
 #include "core/pipeline.hpp"
 #include "msl/lower_nvrtc.hpp"
@@ -28,7 +34,8 @@ using test::must;
 /// The forms that the cases ask for: recorded where nothing is compiled.
 std::vector<KernelId> planned_forms() {
   const Device device = must(Device::open("null", {.builtins = BuiltinForm::text}));
-  for (const cases::Case* one : cases::select(cases::kVerify | cases::kDemo, "")) {
+  constexpr unsigned kSuites = cases::kVerify | cases::kVerifyGpu | cases::kDemo;
+  for (const cases::Case* one : cases::select(kSuites, "")) {
     const auto problem = must(one->prepare(device, cases::FillKind::none));
     Encoder encoder = device.encoder();
     must(problem->encode(encoder));
@@ -44,9 +51,9 @@ core::KernelSource source_of(const std::string& kernel) {
   throw std::runtime_error("no file of " + kernel);
 }
 
-std::string lowered(const KernelId& id) {
-  const auto module = must(msl::parse(msl::source_of(source_of(id.name)), id.specialisation));
-  const auto* const entry = must(msl::find_kernel(module, id.name));
+std::string lowered(const core::KernelSource& source, const Specialisation& macros) {
+  const auto module = must(msl::parse(msl::source_of(source), macros));
+  const auto* const entry = must(msl::find_kernel(module, source.name));
   return must(msl::lower_for_nvrtc(module, *entry, {}, msl::References::by_value));
 }
 
@@ -67,6 +74,26 @@ bool is_cuda_only(const std::string& kernel) {
   });
 }
 
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return std::move(text).str();
+}
+
+/// The kernels that show what Metal's standard library computes (tests/msl/shim_test.cpp).
+std::vector<Form> library_forms() {
+  const auto folder = std::filesystem::path(NORITE_TEST_DATA).parent_path() / "msl" / "shim";
+  std::vector<Form> forms;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (file.path().extension() != ".metal") continue;
+    const std::string name = file.path().filename();
+    const KernelText text(text_of(file.path()), name);
+    const std::string entry = must(inspect_kernels(text)).kernels.at(0).name;
+    forms.push_back({entry, name, lowered({entry, text}, {}), false});
+  }
+  return forms;
+}
+
 /// A few forms in which every value of every macro occurs, those that show the most first.
 std::vector<Form> covering_forms() {
   const std::vector<KernelId> planned = planned_forms();
@@ -79,9 +106,11 @@ std::vector<Form> covering_forms() {
       };
       if (std::ranges::count_if(id.specialisation, is_new) < wanted) continue;
       for (const auto& [macro, value] : id.specialisation) seen.insert({id.name, macro, value});
-      forms.push_back({id.name, describe(id), lowered(id), is_cuda_only(id.name)});
+      forms.push_back({id.name, describe(id), lowered(source_of(id.name), id.specialisation),
+                       is_cuda_only(id.name)});
     }
   }
+  std::ranges::move(library_forms(), std::back_inserter(forms));
   return forms;
 }
 
@@ -101,12 +130,25 @@ std::vector<Form> forms_for(int capability) {
   return chosen;
 }
 
+#if defined(NORITE_TEST_SANITIZED)
+#define SKIP_IF_SANITIZED() GTEST_SKIP() << "NVRTC is not sanitized"
+#else
+#define SKIP_IF_SANITIZED() static_cast<void>(0)
+#endif
+
+TEST(NvrtcForms, HaveEveryBuiltInKernel) {
+  SKIP_IF_SANITIZED();
+  std::set<std::string> kernels;
+  for (const Form& form : forms_for(90)) kernels.insert(form.kernel);
+  for (const core::BuiltinKernel& kernel : core::builtin_kernels()) {
+    EXPECT_TRUE(kernels.contains(kernel.name)) << kernel.name;
+  }
+}
+
 class NvrtcKernels : public testing::TestWithParam<int> {};
 
 TEST_P(NvrtcKernels, Compile) {
-#if defined(NORITE_TEST_SANITIZED)
-  GTEST_SKIP() << "NVRTC is not sanitized";
-#endif
+  SKIP_IF_SANITIZED();
   const auto nvrtc = cuda::load_nvrtc(INT_MAX);
   if (!nvrtc) GTEST_SKIP() << nvrtc.error().message;
   const int capability = GetParam();

@@ -24,7 +24,7 @@ LongRowsLayout bf16_rows(int64_t dim, int64_t memory = 227 << 10) {
   return {.dim = dim,
           .width = 8,
           .stages = 6,
-          .most_memory = memory,
+          .space = {.units = 132, .memory = memory},
           .shifted = false,
           .apart = false,
           .alike = true};
@@ -41,7 +41,8 @@ TEST(LongPlan, TilesFitTheRow) {
 
 TEST(LongPlan, TheLongestRowsHaveTheLargestTiles) {
   EXPECT_EQ(plan(bf16_rows(262144))->tile.threads, 256);
-  EXPECT_EQ(plan(bf16_rows(int64_t{1} << 24))->tile.threads, 256);
+  EXPECT_EQ(plan(bf16_rows(int64_t{1} << 21))->tile.threads, 256);
+  EXPECT_FALSE(plan(bf16_rows(int64_t{1} << 24))) << "more groups than run at once";
 }
 
 TEST(LongPlan, AGroupHasNoMoreMemoryThanTheDevice) {
@@ -49,6 +50,24 @@ TEST(LongPlan, AGroupHasNoMoreMemoryThanTheDevice) {
   EXPECT_EQ(small->tile.vectors, 6);
   EXPECT_LE(small->group_memory, 40 << 10);
   EXPECT_FALSE(plan(bf16_rows(262144, 16 << 10)));
+}
+
+// Those that keep most of an H200 busy may have more groups than a smaller GPU runs at once.
+TEST(LongPlan, OtherGpusHaveTilesThatTheyCanRun) {
+  constexpr std::array<TileShape, 2> kNarrowShifted = {{{128, 5, 4}, {256, 4, 2}}};
+  const auto tile_on = [&](int64_t units, int64_t memory, int64_t dim) {
+    LongRowsLayout rows = bf16_rows(dim);
+    rows.stages = 4;
+    rows.shifted = true;
+    rows.space = {.units = units, .memory = memory};
+    const auto found = plan_long({}, rows, kNarrowShifted);
+    return found ? found->tile.threads : 0;
+  };
+  EXPECT_EQ(tile_on(132, 227 << 10, 250001), 256);
+  EXPECT_EQ(tile_on(114, 227 << 10, 250001), 128);
+  EXPECT_EQ(tile_on(82, 99 << 10, 85001), 128);
+  EXPECT_EQ(tile_on(42, 163 << 10, 80001), 256);
+  EXPECT_EQ(tile_on(8, 99 << 10, 250001), 0);
 }
 
 TEST(LongPlan, RowsThatBeginAnywhereTakeMore) {

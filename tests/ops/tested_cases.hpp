@@ -13,8 +13,9 @@ namespace norite::test {
 /// All of them. Under a sanitizer, the CPU's best level alone has rows so long that a GPU has
 /// kernels of their own for them: they are two thirds of the table's elements, and nothing special
 /// to a CPU.
-inline std::vector<const cases::Case*> tested_cases([[maybe_unused]] const std::string& device) {
-  std::vector<const cases::Case*> selected = cases::select(cases::kVerify, "");
+inline std::vector<const cases::Case*> tested_cases(const std::string& device) {
+  const unsigned more = device == kCuda ? cases::kVerifyGpu : 0;
+  std::vector<const cases::Case*> selected = cases::select(cases::kVerify | more, "");
 #if defined(NORITE_TEST_SANITIZED)
   constexpr int64_t kLong = 10000;
   if (device == kCuda || device == Device::cpu_targets().front()) return selected;

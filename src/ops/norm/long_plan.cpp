@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "ops/norm/long_plan.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace norite::ops {
 
 namespace {
+
+/// What CUDA takes of every group, and the kernel's own exchange.
+constexpr int64_t kReserved = 1024, kExchange = 512;
 
 int64_t together(const LongRowsLayout& rows) { return rows.shifted ? rows.width : 1; }
 
@@ -37,18 +41,22 @@ double busy_share(const LongRowsLayout& rows, const TileShape& shape) {
   return static_cast<double>(at_once * rows.dim) / static_cast<double>(packs * rows.width);
 }
 
+/// Whether all groups that wait for each other run at once on the device.
+bool runs(const LongRowsLayout& rows, const TileShape& shape) {
+  const int64_t groups =
+      rows.space.units * rows.space.groups_per_unit(shape, memory_of(rows, shape));
+  return groups / tiles_of(rows, shape) >= together(rows);
+}
+
 /// A lane awaits the sums of a tile or two. More tiles cost more than they keep busy; where all
 /// shapes have more, the one with the fewest is still better than reading a row twice.
 std::optional<TileShape> choose(const LongRowsLayout& rows, std::span<const TileShape> shapes) {
   constexpr int64_t kManyTiles = 36;
   std::optional<TileShape> best, largest;
-  const auto rank = [&](const TileShape& shape) {  // one that such a GPU can run comes first
-    return std::pair(busy_share(rows, shape) == 0, tiles_of(rows, shape));
-  };
   double best_share = 0;
   for (const TileShape& shape : shapes) {
-    if (memory_of(rows, shape) > rows.most_memory) continue;
-    if (!largest || rank(shape) < rank(*largest)) largest = shape;
+    if (memory_of(rows, shape) > rows.space.usable() || !runs(rows, shape)) continue;
+    if (!largest || tiles_of(rows, shape) < tiles_of(rows, *largest)) largest = shape;
     const double share = busy_share(rows, shape);
     if (tiles_of(rows, shape) > kManyTiles || share <= best_share) continue;
     best = shape;
@@ -58,6 +66,13 @@ std::optional<TileShape> choose(const LongRowsLayout& rows, std::span<const Tile
 }
 
 }  // namespace
+
+int64_t GroupSpace::usable() const { return memory - kExchange; }
+
+int64_t GroupSpace::groups_per_unit(const TileShape& shape, int64_t group_memory) const {
+  return std::min(shape.groups_per_unit,
+                  (memory + kReserved) / (group_memory + kReserved + kExchange));
+}
 
 std::optional<LongPlan> plan_long(Plan plan, const LongRowsLayout& rows,
                                   std::span<const TileShape> shapes) {

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/device_state.hpp"
 #include "cuda/params.h"
 #include "ops/dispatch.hpp"
@@ -14,8 +12,6 @@ namespace norite::ops {
 namespace {
 
 constexpr int64_t kWordsPerSum = 2;
-/// What CUDA takes of every group, and the kernel's own exchange.
-constexpr int64_t kReserved = 1024, kExchange = 512;
 
 }  // namespace
 
@@ -27,17 +23,16 @@ int64_t compute_units(const Device& device) {
 
 bool runs_cuda_kernels(const Device& device) { return device.info().limits.cooperating_units > 0; }
 
-int64_t usable_group_memory(const Device& device) {
-  return device.info().limits.max_group_memory_bytes - kExchange;
+GroupSpace group_space(const Device& device) {
+  const DeviceLimits& limits = device.info().limits;
+  return {.units = limits.cooperating_units, .memory = limits.max_group_memory_bytes};
 }
 
 std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan, int64_t rows,
                                       int64_t sums) {
-  const DeviceLimits& limits = device.info().limits;
-  const int64_t groups =
-      std::min(plan.tile.groups_per_unit, (limits.max_group_memory_bytes + kReserved) /
-                                              (plan.group_memory + kReserved + kExchange));
-  const int64_t most = limits.cooperating_units * groups / plan.tiles;
+  const GroupSpace space = group_space(device);
+  const int64_t groups = space.groups_per_unit(plan.tile, plan.group_memory);
+  const int64_t most = space.units * groups / plan.tiles;
   // Not so few that rows among others would have another kernel than alone.
   const int64_t whole = most / plan.together * plan.together;
   const int64_t at_once = whole > 0 && most >= rows ? rows : whole;

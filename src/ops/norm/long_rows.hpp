@@ -30,8 +30,8 @@ int64_t compute_units(const Device& device);
 /// memory go on while threads work.
 bool runs_cuda_kernels(const Device& device);
 
-/// What a group's stages may take.
-int64_t usable_group_memory(const Device& device);
+/// Of a device that runs them.
+GroupSpace group_space(const Device& device);
 
 /// The kernel that shares `rows` rows between groups, `sums` sums a tile; nothing where the rows
 /// are not that long (`make_plan` has no plan) or the device's groups may not wait for each other.
@@ -39,7 +39,7 @@ template <class MakePlan>
 std::optional<LongRows> fit_long_rows(const Device& device, int64_t rows, int64_t sums,
                                       const MakePlan& make_plan) {
   if (!runs_cuda_kernels(device)) return std::nullopt;
-  const std::optional<LongPlan> plan = make_plan(usable_group_memory(device));
+  const std::optional<LongPlan> plan = make_plan(group_space(device));
   return plan ? fit_long_rows(device, *plan, rows, sums) : std::nullopt;
 }
 

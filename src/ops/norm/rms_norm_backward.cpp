@@ -66,8 +66,8 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
       encoder, "rms_norm_backward", rows,
       compute_units(encoder.device()) * rms_norm_backward_groups_per_unit(sharing));
   arguments[kRmsNormBackwardParams] = Argument::bytes(params);
-  auto long_rows = fit_long_rows(encoder.device(), rows, 2, [&](int64_t group_memory) {
-    return plan_rms_norm_backward_long(params, arguments, sharing.packs, group_memory);
+  auto long_rows = fit_long_rows(encoder.device(), rows, 2, [&](const GroupSpace& space) {
+    return plan_rms_norm_backward_long(params, arguments, sharing.packs, space);
   });
 
   View partials;

@@ -64,13 +64,13 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
   const RowPacks packs = rms_norm_packs(params, arguments);
   if (runs_cuda_kernels(encoder.device())) {
     if (auto staged =
-            plan_rms_norm_staged(params, arguments, packs, usable_group_memory(encoder.device()))) {
+            plan_rms_norm_staged(params, arguments, packs, group_space(encoder.device()))) {
       return dispatch_text(encoder, operation, *staged, std::move(arguments));
     }
   }
   const auto long_rows = [&](Beside beside) {
-    return fit_long_rows(encoder.device(), row_count(params.rows), 1, [&](int64_t group_memory) {
-      return plan_rms_norm_long(params, arguments, packs, group_memory, beside);
+    return fit_long_rows(encoder.device(), row_count(params.rows), 1, [&](const GroupSpace& space) {
+      return plan_rms_norm_long(params, arguments, packs, space, beside);
     });
   };
   auto shared = long_rows(Beside::staged);

@@ -183,7 +183,7 @@ namespace {
 template <class Params>
 LongRowsLayout long_layout(const Params& params, std::span<const Argument> arguments, bool shifted,
                            const RowPlace& other, std::initializer_list<RowPlace> outputs,
-                           int64_t stages, int64_t group_memory) {
+                           int64_t stages, const GroupSpace& space) {
   const Argument& x = arguments[kRmsNormX];
   const auto lies_as_x = [&](const RowPlace& place) {
     return !place.operand.bound() || rows_alike({x, params.x}, place);
@@ -191,7 +191,7 @@ LongRowsLayout long_layout(const Params& params, std::span<const Argument> argum
   return {.dim = params.dim,
           .width = 16 / size_of(x.view().dtype()),
           .stages = stages,
-          .most_memory = group_memory,
+          .space = space,
           .shifted = shifted,
           .apart = shifted && !lies_as_x(other),
           .alike = !shifted || std::ranges::all_of(outputs, lies_as_x)};
@@ -212,14 +212,14 @@ struct StagedShape {
 
 /// The smallest group that does well: two of 512 threads on a multiprocessor, or one of 1024. Both
 /// leave the nearest cache enough for weights.
-std::optional<StagedShape> staged_shape(int64_t packs, int64_t group_memory) {
+std::optional<StagedShape> staged_shape(int64_t packs, int64_t memory) {
   constexpr int64_t kMostVectors = 12;
   const auto shape = [&](int64_t threads) -> StagedShape {
     return {threads, (packs - 1) / threads + 1};
   };
   const StagedShape half = shape(512), whole = shape(1024);
-  if (half.vectors <= kMostVectors && 2 * half.memory() <= group_memory) return half;
-  if (whole.vectors <= kMostVectors && whole.memory() <= group_memory) return whole;
+  if (half.vectors <= kMostVectors && 2 * half.memory() <= memory) return half;
+  if (whole.vectors <= kMostVectors && whole.memory() <= memory) return whole;
   return std::nullopt;
 }
 
@@ -227,11 +227,11 @@ std::optional<StagedShape> staged_shape(int64_t packs, int64_t group_memory) {
 
 std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
                                          std::span<const Argument> arguments, RowPacks of,
-                                         int64_t group_memory) {
+                                         const GroupSpace& space) {
   const auto [width, shifted] = of;
   const int64_t packs = params.dim / width, in_registers = width == 4 ? 2048 : 1536;
   if (width == 1 || shifted || packs <= in_registers) return std::nullopt;
-  const auto shape = staged_shape(packs, group_memory);
+  const auto shape = staged_shape(packs, space.usable());
   if (!shape) return std::nullopt;
   // Few rows wait for their weights last: registers hold some of them, with the same bits.
   const RowPlan held = plan_rms_norm_rows(params.dim, of, arguments);
@@ -273,13 +273,13 @@ RmsNormLongAhead ahead_of(const LongRowsLayout& rows) {
 
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments, RowPacks packs,
-                                           int64_t group_memory, Beside beside) {
+                                           const GroupSpace& space, Beside beside) {
   const Argument& residual = arguments[kRmsNormResidual];
   // Those of x alone: a row has the same tiles, and bits, with a residual and as a sum made before.
   LongRowsLayout rows =
       long_layout(params, arguments, packs.shifted, {residual, params.residual},
                   {{arguments[kRmsNormSum], params.sum}, {arguments[kRmsNormY], params.y}},
-                  kRmsNormLongStages, group_memory);
+                  kRmsNormLongStages, space);
   if (beside == Beside::from_memory) rows.apart = true;
   const int64_t alone = rows.shifted ? shifted_packs_alone(rows.width) : kPacksAlone;
   if (params.dim <= alone * rows.width) return std::nullopt;
@@ -290,7 +290,7 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
   if (residual.bound() && !rows.apart) {
     plan->group_memory += plan->group_memory / kRmsNormLongStages * kRmsNormLongResidualStages;
     // A group that is alone on its multiprocessor leaves it idle while it waits.
-    if (2 * plan->group_memory > group_memory) return std::nullopt;
+    if (space.groups_per_unit(plan->tile, plan->group_memory) < 2) return std::nullopt;
   }
   plan->counters = plan->tiles * plan->together;
   plan->plan.key.macros.add({{"AHEAD", int64_t{ahead_of(rows)}}});
@@ -341,13 +341,12 @@ std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_
 
 std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams& params,
                                                     std::span<const Argument> arguments,
-                                                    RowPacks packs, int64_t group_memory) {
+                                                    RowPacks packs, const GroupSpace& space) {
   constexpr int64_t kWideAlone = 8192, kNarrowAlone = 2048, kOperands = 2;
   if (packs.width == 1) return std::nullopt;
-  LongRowsLayout rows =
-      long_layout(params, arguments, packs.shifted, {arguments[kRmsNormBackwardDy], params.dy},
-                  {{arguments[kRmsNormBackwardDx], params.dx}},
-                  kOperands * kRmsNormBackwardLongStages, group_memory);
+  LongRowsLayout rows = long_layout(
+      params, arguments, packs.shifted, {arguments[kRmsNormBackwardDy], params.dy},
+      {{arguments[kRmsNormBackwardDx], params.dx}}, kOperands * kRmsNormBackwardLongStages, space);
   const bool narrow = rows.width == 8 && !rows.shifted;
   if (params.dim <= (narrow ? kNarrowAlone : kWideAlone)) return std::nullopt;
   const core::Macros macros = macros_of(params, arguments);

@@ -31,10 +31,10 @@ int64_t rms_norm_backward_groups(const RmsNormBackwardParams& params,
 int64_t rms_norm_backward_groups_per_unit(const RowPlan& rows);
 
 /// For rows that registers hold badly and threadgroup memory well, where a device copies to it
-/// while threads work; else nothing. `group_memory`: bytes that a group may have.
+/// while threads work; else nothing. `space`: the device's.
 std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
                                          std::span<const Argument> arguments, RowPacks packs,
-                                         int64_t group_memory);
+                                         const GroupSpace& space);
 
 /// Where a residual comes from: copied ahead like x, or where threadgroup memory has no room for
 /// that, memory itself. The sum has the same bits, those of a norm without one.
@@ -44,10 +44,10 @@ enum class Beside { staged, from_memory };
 /// nothing. Backward, also for those that a group keeps in threadgroup memory: one tile each.
 std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                                            std::span<const Argument> arguments, RowPacks packs,
-                                           int64_t group_memory, Beside beside);
+                                           const GroupSpace& space, Beside beside);
 std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams& params,
                                                     std::span<const Argument> arguments,
-                                                    RowPacks packs, int64_t group_memory);
+                                                    RowPacks packs, const GroupSpace& space);
 
 /// Arguments by SumPartialsArgument.
 Plan plan_sum_partials(const SumPartialsParams& params, std::span<const Argument> arguments);
