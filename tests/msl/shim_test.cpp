@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "ops/tested_device.hpp"
 #include "support.hpp"
 
 namespace norite {
@@ -62,16 +63,24 @@ bool agrees(double seen, const Expected& expected) {
   return std::abs(seen - expected.value) <= expected.tolerance;
 }
 
-class Shim : public testing::TestWithParam<std::tuple<std::string, bool>> {};
+Result<Device> open_shim_device(const std::string& name) {
+  if (name == test::kCuda) return Device::open(name);
+  return Device::open("cpu", {.threads = 1, .checked = name == "checked"});
+}
+
+/// The device, and what is computed there.
+class Shim : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
 TEST_P(Shim, ComputesWhatMetalDoes) {
-  const auto& [subject, checked] = GetParam();
+  const auto& [device_name, subject] = GetParam();
+  const auto opened = open_shim_device(device_name);
+  if (!opened && device_name == test::kCuda) GTEST_SKIP() << opened.error().message;
+  const Device device = must(opened);
   const KernelText text(text_of(folder() / (subject + ".metal")), subject + ".metal");
   const auto expected = read_expected(folder() / (subject + ".expected"));
   ASSERT_FALSE(expected.empty());
   const std::string entry = must(inspect_kernels(text)).kernels.at(0).name;
 
-  const Device device = must(Device::open("cpu", {.threads = 1, .checked = checked}));
   must(device.registry().register_source(entry, text));
   const auto pipeline = device.registry().get_pipeline({.name = entry});
   ASSERT_TRUE(pipeline) << pipeline.error().message << '\n' << pipeline.error().log;
@@ -90,11 +99,9 @@ TEST_P(Shim, ComputesWhatMetalDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Shim,
-                         testing::Combine(testing::ValuesIn(subjects()), testing::Bool()),
-                         [](const auto& one) {
-                           return std::get<0>(one.param) +
-                                  (std::get<1>(one.param) ? "_checked" : "");
-                         });
+                         testing::Combine(testing::Values("cpu", "checked", test::kCuda),
+                                          testing::ValuesIn(subjects())),
+                         test::InstanceName());
 
 }  // namespace
 }  // namespace norite

@@ -40,8 +40,10 @@ class LongRows : public test::OnDevice<std::tuple<std::string, DType>> {
 };
 
 TEST_P(LongRows, ManyOfThemMatchFloat64) {
-  for (const Shape& shape : {Shape{700, 12288}, Shape{300, 20001}, Shape{300, 40000},
-                             Shape{60, 100003}, Shape{60, 100008}, Shape{40, 262144}}) {
+  for (const Shape& shape :
+       {Shape{700, 12288}, Shape{300, 20001}, Shape{300, 24001}, Shape{300, 40000},
+        Shape{60, 100003}, Shape{60, 100008}, Shape{60, 131001}, Shape{40, 262143},
+        Shape{40, 262144}, Shape{20, 300001}, Shape{9, 337917}, Shape{3, 1200000}}) {
     SCOPED_TRACE(cases::describe_rows(shape));
     const NormSpec spec{.dtype = dtype(), .shape = shape, .rms_inv = true};
     expect_right(cases::make_rms_norm(spec, device(), {.seed = "rms_norm"}));
@@ -53,8 +55,19 @@ TEST_P(LongRows, ManyOfThemMatchFloat64) {
   }
 }
 
+// Sums take the place of x, and groups of a row read what lies behind their part of it.
+TEST_P(LongRows, ManyOfThemInPlaceMatchFloat64) {
+  for (const Shape& shape : {Shape{300, 20001}, Shape{300, 24001}, Shape{60, 131072},
+                             Shape{20, 262143}, Shape{3, 1200000}}) {
+    SCOPED_TRACE(cases::describe_rows(shape));
+    const NormSpec spec{.dtype = dtype(), .shape = shape, .in_place = true};
+    expect_right(cases::make_rms_norm(spec, device(), {.seed = "rms_norm"}));
+    expect_right(cases::make_residual_rms_norm(spec, device(), {.seed = "residual_rms_norm"}));
+  }
+}
+
 TEST_P(LongRows, RepeatAThousandTimesBitForBit) {
-  for (const int64_t dim : {12288, 20001, 65536, 100003, 262144}) {
+  for (const int64_t dim : {12288, 20001, 24001, 65536, 100003, 131072, 262144}) {
     const auto inputs = RowOperands::make(device(), dtype(), {300, dim});
     for (const RowOperation& operation : operations()) {
       SCOPED_TRACE(std::string(operation.name) + " dim " + std::to_string(dim));
