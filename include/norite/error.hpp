@@ -20,7 +20,7 @@ enum class Code : uint8_t {
   unsupported,          ///< valid, but not on this device or in this build
   failed_precondition,  ///< right call, wrong time: encoder already submitted, device closed
   out_of_memory,        ///< the device could not give the memory
-  unavailable,          ///< no such device on this machine
+  unavailable,          ///< no such device here, it was lost, or a library or file is not there
   compile_failed,       ///< the kernel's text was refused; `log` holds the compiler's words
   execution_failed,     ///< a dispatch failed while it ran
   timeout,              ///< a dispatch, or compiling a kernel, ran past its time limit

@@ -56,8 +56,8 @@ NORITE_API std::string to_string(const GraphReport& report);
 /// intermediate: nobody can look at it, so it may vanish or share memory. Whatever else the
 /// dispatches write, a replay writes too.
 ///
-/// A graph may be handed from thread to thread, but two must not use it at the same time: the
-/// second gets failed_precondition.
+/// A graph may be handed from thread to thread, but two must not use it at the same time: of calls
+/// that return a Result, the second gets failed_precondition.
 class NORITE_API Graph {
  public:
   using Record = std::function<Result<void>(Encoder&)>;

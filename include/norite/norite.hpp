@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Everything Norite offers, in one include.
+// Devices, kernels, graphs and every operation, in one include. Beside it: cuda.hpp and dlpack.hpp
+// for memory of other libraries, npy.hpp and safetensors.hpp for files.
 #pragma once
 
 #include <norite/device.hpp>

@@ -9,7 +9,7 @@ namespace norite::ops {
 
 /// Gradients of fused_head_norm_rope: dy is rotated back to g, then each head is a row of
 /// rms_norm_backward with g in place of dy. dw sums over tokens and heads, in an order that depends
-/// on the number of tokens and heads alone.
+/// on the number of tokens and heads and on the device alone.
 struct FusedHeadNormRopeBackward {
   View x;            ///< the forward pass's input
   View weight = {};  ///< [head_dim]; absent: none (then there is no dw)

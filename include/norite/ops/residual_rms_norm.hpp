@@ -7,7 +7,8 @@
 namespace norite::ops {
 
 /// sum = x + residual; y = sum · r · w. The norm reads the sum as it was stored, rounded, so the
-/// result equals an addition followed by rms_norm bit for bit.
+/// result equals an addition followed by rms_norm bit for bit (on GPUs where the rows of all operands
+/// begin alike: docs/ops/residual_rms_norm.md).
 struct ResidualRmsNorm {
   View x;
   View residual;     ///< like x

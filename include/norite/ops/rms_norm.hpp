@@ -9,7 +9,8 @@ namespace norite::ops {
 /// y = x · r · w, r = 1 / sqrt(mean(x²) + eps), over the last axis.
 ///
 /// x and y are [..., dim] with up to three leading axes, f32, f16 or bf16; rows may be strided, the
-/// last axis is contiguous. Arithmetic is f32. A row's result depends on that row alone.
+/// last axis is contiguous. Arithmetic is f32. A row's result depends on that row alone; on GPUs
+/// its last bits also on where rows begin in packs of 16 bytes (docs/ops/rms_norm.md).
 struct RmsNorm {
   View x;
   View weight = {};  ///< [dim], the dtype of x or f32; absent: none (rms_norm_no_scale)

@@ -8,7 +8,7 @@ namespace norite::ops {
 
 /// Gradients of rms_norm:
 ///   dx = r · (dy·w − x · s·r² / dim) [+ dresidual],  s = Σ dy·x·w over the row
-///   dw = Σ dy·x·r over the rows, in an order that depends on their number alone
+///   dw = Σ dy·x·r over the rows, in an order that depends on their number and the device alone
 /// Without dx or without dw that half is not computed.
 struct RmsNormBackward {
   View x;

@@ -15,7 +15,7 @@ namespace norite::cuda {
 /// Lists that come again with other arguments, the steps of a decoder or of a training loop: from
 /// the second time on they are launched as a graph. Of a driver that takes 2.7 us to launch a
 /// kernel, capturing a launch, updating the instance with it and launching that takes 0.5 to 0.9 us
-/// a kernel (2.1 us where it is the only one), and the GPU goes from one to the next in 0.5 us.
+/// a kernel (2.1 us where it is the only one), and the GPU goes from one to the next in 0.9 us.
 /// Where kernels or grids are others, making or updating an instance takes as long as launching
 /// them; where kernels are long, the GPU would wait for the capture. One thread at a time.
 class RepeatedLists {
