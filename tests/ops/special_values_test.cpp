@@ -241,6 +241,43 @@ TEST_P(SpecialValues, WeightsOfAnySizeLeaveTheirOwnGradientsAlone) {
   }
 }
 
+// dw has no factor w: weights are no reason for it to leave the range of floats, on either side.
+TEST_P(SpecialValues, GradientsMayBeAsLargeOrSmallAsFloats) {
+  constexpr float kWeights[] = {0x1p-10f, 0.1f, 1000.0f, -60.0f, 0x1p10f, 1.0f, -0x1p-9f};
+  const bool f16 = dtype_ == DType::f16;
+  for (const int64_t dim : {64, 96, 128, 256}) {
+    const Shape shape = {20, 3, dim};
+    const auto signs = [&](uint32_t seed, float magnitude) {
+      std::vector<float> values = test::pattern(60 * dim, seed);
+      for (float& value : values) value = std::copysign(magnitude, value);
+      return test::upload(device(), dtype_, shape, values);
+    };
+    const Buffer x = signs(31, 1.0f);
+    const auto gradients = [&](const std::vector<float>& weights, float magnitude, bool in_place) {
+      const Buffer w = test::upload(device(), DType::f32, {dim}, weights);
+      const Buffer dy = signs(32, magnitude), dw = must(device().empty(DType::f32, {dim}));
+      const Buffer dx = in_place ? dy : signs(33, 1.0f);
+      test::run(device(), [&](Encoder& e) {
+        return ops::fused_head_norm_rope_backward(
+            e, {.x = x, .weight = w, .dy = dy, .dx = dx, .dw = dw});
+      });
+      return test::download(dw);
+    };
+    std::vector<float> weights(static_cast<size_t>(dim), 1.0f);
+    const std::vector<float> expected = gradients(weights, 1.0f, false);
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] = kWeights[i % std::size(kWeights)];
+    for (const float magnitude : {f16 ? 0x1p15f : 0x1p120f, f16 ? 0x1p-24f : 0x1p-126f}) {
+      for (const bool in_place : {false, true}) {
+        const std::vector<float> got = gradients(weights, magnitude, in_place);
+        for (size_t i = 0; i < weights.size(); ++i) {  // up to 60 * sqrt(2) are added up
+          ASSERT_NEAR(got[i] / magnitude, expected[i], 85 * 0x1p-21f)
+              << magnitude << " dim " << dim << " at " << i << (in_place ? " in place" : "");
+        }
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryDevice, SpecialValues,
                          testing::Combine(testing::ValuesIn(test::tested_devices()),
                                           testing::ValuesIn(kFloatDTypes)),

@@ -85,7 +85,7 @@ class HeadNormRopeBackward {
   using AddTokens = void (HeadNormRopeBackward::*)(int64_t begin, int64_t end, Table& dw) const;
 
   AddTokens find_add_tokens() const {
-    if (!runs_.whole || runs_.interleaved || !are_divisible(weight_, params_.head_dim)) {
+    if (!runs_.whole || runs_.interleaved || !are_weights_divided_out()) {
       return &HeadNormRopeBackward::add_any_heads;
     }
     switch (params_.head_dim) {
@@ -98,6 +98,13 @@ class HeadNormRopeBackward {
       default:
         return &HeadNormRopeBackward::add_any_heads;
     }
+  }
+
+  /// Sums that the weights took out of range need dy again, which dx in place has overwritten. To
+  /// look through it beforehand takes as many operations as dividing saves.
+  bool are_weights_divided_out() const {
+    const bool can_repeat = dx_ != dy_ || dw_partial_ == nullptr || kHasRoomForWeights<E>;
+    return can_repeat && are_divisible(weight_, params_.head_dim);
   }
 
   template <int64_t kDim>
@@ -120,7 +127,9 @@ class HeadNormRopeBackward {
                    : group.template write<Store::cached>(heads, dw);
       }
     }
-    divide_out(weight_, kDim, dw);
+    if (dw_partial_ == nullptr || divide_out(weight_, kDim, dw) || dx_ == dy_) return;
+    std::fill_n(dw.values, runs_.table_size, 0.0f);
+    add_heads(begin, end, nullptr, dw);
   }
 
   int64_t later_than(int64_t token) const {
@@ -128,6 +137,10 @@ class HeadNormRopeBackward {
   }
 
   void add_any_heads(int64_t begin, int64_t end, Table& dw) const {
+    add_heads(begin, end, dx_, dw);
+  }
+
+  void add_heads(int64_t begin, int64_t end, Raw* dx, Table& dw) const {
     const int64_t most = heads_per_group<E>(params_.head_dim);
     AngleStorage angles;
     Rotation rotation;
@@ -136,6 +149,7 @@ class HeadNormRopeBackward {
       make_rotation<E>(runs_, angles_.of(token, angles), -1.0f, rotation);
       for (int64_t head = 0; head < params_.heads; head += most) {
         select(group, token, head, std::min(most, params_.heads - head));
+        group.dx = at(dx, params_.dx, token, head);
         read(group, rotation);
         streaming_ ? write<kStreaming>(group, dw) : write<Store::cached>(group, dw);
       }
@@ -145,7 +159,6 @@ class HeadNormRopeBackward {
   void select(Group& group, int64_t token, int64_t head, int64_t heads) const {
     group.x = at(x_, params_.x, token, head);
     group.dy = at(dy_, params_.dy, token, head);
-    group.dx = at(dx_, params_.dx, token, head);
     const int64_t later = later_than(token);
     group.later_x = at(x_, params_.x, later, head);
     group.later_dy = at(dy_, params_.dy, later, head);

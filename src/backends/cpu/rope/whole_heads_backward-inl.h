@@ -2,7 +2,8 @@
 // Gradients of heads of a common size, all of whose elements rotate with the other half of their
 // head. dy is rotated back and multiplied by the weights in one go; what is summed for dw has a
 // factor w too many, which is divided out once, in the end. That takes a quarter of the products
-// away, and products are the limit of 16-bit heads; f32 ones take the same way.
+// away, and products are the limit of 16-bit heads; f32 ones take the same way. Sums that leave the
+// range of floats because of that factor show in the end, and are then made again without it.
 //
 // Re-included for every target; no ordinary include guard.
 
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "backends/cpu/rope/weighted_rotation-inl.h"
 
@@ -32,8 +34,13 @@ struct HeadOperands {
   const typename E::Raw *later_x, *later_dy;  // of a token to come, prefetched meanwhile
 };
 
+/// Whether products with any weight that can be divided out stay among the normal floats, whatever
+/// the heads hold: f16 ends 100 binary orders before f32 does, on either side.
+template <class E>
+inline constexpr bool kHasRoomForWeights = std::is_same_v<E, F16>;
+
 /// Whether weights can be divided out again: none is zero, or so far from 1 that products with it
-/// would leave the range of floats well before gradients do.
+/// would often leave the range of floats where gradients do not.
 inline bool are_divisible(const Table& weight, int64_t count) {
   return std::all_of(weight.values, weight.values + count, [](float w) {
     const float magnitude = std::abs(w);
@@ -129,12 +136,28 @@ class WholeHeads {
   HWY_ALIGN float x_[kKeepsFloats<E> ? kMost * kDim : 1];
 };
 
-/// Divides what WholeHeads summed by the weights.
-inline void divide_out(const Table& weight, int64_t count, Table& dw) {
+/// Whether no product that mattered to these sums left the range of floats: what overflows stays in
+/// a sum, and what lost bits below the normal floats is far below these. Zero passes, for padding
+/// makes it often: products that vanished altogether were hardly 2^10 times too large to vanish
+/// without their weights.
+HWY_INLINE bool are_in_range(Block sums) {
+  const DF d;
+  const auto in_range = [=](VF v) HWY_ATTR {
+    const auto is_large = hn::Ge(hn::Abs(v), hn::Set(d, 0x1p-100f));
+    return hn::And(hn::Or(is_large, hn::Eq(v, hn::Zero(d))), hn::IsFinite(v));
+  };
+  return hn::AllTrue(d, hn::And(in_range(sums.a), in_range(sums.b)));
+}
+
+/// Divides what WholeHeads summed by the weights. False where some of it left the range of floats.
+inline bool divide_out(const Table& weight, int64_t count, Table& dw) {
+  bool in_range = true;
   for_blocks<true>(count, [&](int64_t i, size_t) HWY_ATTR {
     const Block sums = F32::load(dw.values + i), w = F32::load(weight.values + i);
+    in_range = are_in_range(sums) && in_range;
     F32::store_f32({hn::Div(sums.a, w.a), hn::Div(sums.b, w.b)}, dw.values + i);
   });
+  return in_range;
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE
