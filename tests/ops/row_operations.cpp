@@ -51,7 +51,16 @@ const std::vector<RowOperation>& row_operations() {
          return ops::rms_norm_backward(
              e, {.x = on.x, .weight = on.weight, .dy = on.other, .dx = on.y});
        }},
+      {"rms_norm_compute_rms_inv", 0,
+       [](Encoder& e, const RowOperands& on, int64_t) {
+         return ops::rms_norm_compute_rms_inv(e, {.x = on.x, .rms_inv = on.per_row});
+       }},
       {"fused_head_norm_rope", 3,
+       [](Encoder& e, const RowOperands& on, int64_t first) {
+         return ops::fused_head_norm_rope(
+             e, {.x = on.x, .weight = on.weight, .y = on.y, .angles = {.first_position = first}});
+       }},
+      {"fused_head_norm_rope_copy", 3,
        [](Encoder& e, const RowOperands& on, int64_t first) {
          return ops::fused_head_norm_rope(e, {.x = on.x,
                                               .weight = on.weight,
@@ -70,6 +79,11 @@ const std::vector<RowOperation>& row_operations() {
       {"rope", 3,
        [](Encoder& e, const RowOperands& on, int64_t first) {
          return ops::rope(e, {.x = on.x, .y = on.y, .angles = {.first_position = first}});
+       }},
+      {"rope_backward", 3,
+       [](Encoder& e, const RowOperands& on, int64_t first) {
+         return ops::rope_backward(e,
+                                   {.dy = on.x, .dx = on.y, .angles = {.first_position = first}});
        }},
       {"gelu_mul", 0,
        [](Encoder& e, const RowOperands& on, int64_t) {
