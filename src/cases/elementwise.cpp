@@ -202,11 +202,19 @@ struct DemoRow {
 const DemoRow kDemoRows[] = {
     {"add", "", DType::f16, {8192, 5120}, "Qwen3 14B"},
     {"copy", "", DType::bf16, {8192, 4096}, "Llama 3 8B, to f32"},
+    {"scale", "", DType::bf16, {8192, 3584}, "Gemma 2 9B, embeddings"},
+    {"mul", "", DType::bf16, {2048, 14336}, "Llama 3 8B"},
+    {"mul_backward", "", DType::f32, {2048, 6144}, "Qwen3 1.7B, training"},
+    {"silu", "", DType::f16, {2048, 12288}, "Qwen3 8B"},
+    {"silu_backward", "", DType::bf16, {2048, 12288}, "Qwen3 8B, training"},
     {"silu_mul", "", DType::bf16, {4096, 14336}, "Llama 3 8B"},
     {"silu_mul_backward", "", DType::bf16, {2048, 14336}, "Llama 3 8B, training"},
+    {"gelu", "", DType::f16, {8192, 4096}, "BERT large"},
+    {"gelu_backward", "tanh", DType::bf16, {4096, 6400}, "GPT-2 XL, training"},
     {"gelu_mul", "tanh", DType::bf16, {4096, 15360}, "Gemma 3 12B"},
     {"gelu_mul_backward", "tanh", DType::f32, {2048, 10240}, "Gemma 3 4B, training"},
     {"softcap", "", DType::f32, {256, 256000}, "Gemma 2 9B, logits"},
+    {"softcap_backward", "", DType::f32, {128, 256000}, "Gemma 2 9B, training"},
 };
 
 }  // namespace

@@ -42,6 +42,15 @@ INSTANTIATE_TEST_SUITE_P(EveryDevice, CaseTable,
                                           testing::ValuesIn(cases::operations())),
                          test::InstanceName());
 
+// `verify`, `bench` and `demo` show what the library can do: all of it.
+TEST(Suites, HaveEveryOperation) {
+  for (const std::string& op : cases::operations()) {
+    for (const unsigned suite : {cases::kVerify, cases::kBench, cases::kDemo}) {
+      EXPECT_FALSE(cases::of_operation(suite, op).empty()) << op << " in suite " << suite;
+    }
+  }
+}
+
 TEST(CaseNames, AreUnique) {
   std::set<std::string> names;
   for (const Case& one : cases::all_cases()) {
