@@ -14,7 +14,8 @@ enum class Pairing : uint8_t {
 
 /// Where the angles of a rotation come from: cos and sin where given, else computed,
 ///   angle(token, i) = position · theta^(−2i / frequency_dim) / freq_factors[i]
-/// right to 1e-5 at every position up to 131071 and beyond.
+/// right to 1e-5 at every position of 32 bits; in kernel text, which has no double, up to 2^24, and
+/// to 1e-4 beyond.
 struct RopeAngles {
   View positions = {};         ///< [tokens], i32 or u32; absent: first_position, first_position + 1, …
   int64_t first_position = 0;  ///< used without positions
