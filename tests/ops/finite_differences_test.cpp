@@ -41,14 +41,35 @@ void expect_gradient(const std::vector<float>& gradient, Doubles at, const Loss&
   }
 }
 
-class NormGradient : public test::OnDevice<std::tuple<std::string, ops::WeightMode>> {};
+enum class Weight : uint8_t { plain, one_plus, none };
+
+struct WeightName {
+  std::string operator()(const testing::TestParamInfo<std::tuple<std::string, Weight>>& one) const {
+    constexpr const char* kNames[] = {"_plain", "_one_plus", "_no_weight"};
+    return std::get<0>(one.param) + kNames[static_cast<size_t>(std::get<1>(one.param))];
+  }
+};
+
+ops::WeightMode mode_of(Weight weight) {
+  return weight == Weight::one_plus ? ops::WeightMode::one_plus : ops::WeightMode::plain;
+}
+
+/// What x * r is multiplied by.
+Doubles factors_of(Weight weight, Doubles w) {
+  for (double& value : w) {
+    value = weight == Weight::none ? 1 : weight == Weight::one_plus ? 1 + value : value;
+  }
+  return w;
+}
+
+class NormGradient : public test::OnDevice<std::tuple<std::string, Weight>> {};
 
 TEST_P(NormGradient, MatchesDifferences) {
   constexpr int64_t kRows = 5;
   constexpr int64_t kDim = 19;
   constexpr float kEps = 1e-3f;
-  const ops::WeightMode mode = std::get<1>(GetParam());
-  const double offset = mode == ops::WeightMode::one_plus ? 1 : 0;
+  const Weight weight = std::get<1>(GetParam());
+  const bool weighted = weight != Weight::none;
   const auto x = test::pattern(kRows * kDim, 1);
   const auto w = test::pattern(kDim, 2);
   const auto dy = test::pattern(kRows * kDim, 3);
@@ -58,41 +79,44 @@ TEST_P(NormGradient, MatchesDifferences) {
   test::run(device(), [&](Encoder& e) {
     return ops::rms_norm_backward(
         e, {.x = test::upload(device(), DType::f32, {kRows, kDim}, x),
-            .weight = test::upload(device(), DType::f32, {kDim}, w),
+            .weight = weighted ? View(test::upload(device(), DType::f32, {kDim}, w)) : View(),
             .dy = test::upload(device(), DType::f32, {kRows, kDim}, dy),
             .dresidual = test::upload(device(), DType::f32, {kRows, kDim}, dresidual),
             .dx = dx,
-            .dw = dw,
+            .dw = weighted ? View(dw) : View(),
             .eps = kEps,
-            .weight_mode = mode});
+            .weight_mode = mode_of(weight)});
   });
   const auto loss = [&](const Doubles& at_x, const Doubles& at_w) {
+    const Doubles factors = factors_of(weight, at_w);
     double sum = 0;
     for (size_t i = 0; i < at_x.size(); ++i) {
       const double r = norm_scale(at_x, i / kDim * kDim, kDim, kEps);
-      sum += dy[i] * at_x[i] * r * (offset + at_w[i % kDim]) + dresidual[i] * at_x[i];
+      sum += dy[i] * at_x[i] * r * factors[i % kDim] + dresidual[i] * at_x[i];
     }
     return sum;
   };
   expect_gradient(test::download(dx), widen(x),
                   [&](const Doubles& p) { return loss(p, widen(w)); });
+  if (!weighted) return;
   expect_gradient(test::download(dw), widen(w),
                   [&](const Doubles& p) { return loss(widen(x), p); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, NormGradient,
+INSTANTIATE_TEST_SUITE_P(Weights, NormGradient,
                          testing::Combine(testing::ValuesIn(test::cpu_and_cuda()),
-                                          testing::Values(ops::WeightMode::plain,
-                                                          ops::WeightMode::one_plus)),
-                         [](const auto& one) {
-                           const bool plain = std::get<1>(one.param) == ops::WeightMode::plain;
-                           return std::get<0>(one.param) + (plain ? "_plain" : "_one_plus");
-                         });
+                                          testing::Values(Weight::plain, Weight::one_plus,
+                                                          Weight::none)),
+                         WeightName());
 
 struct Rotation {
+  enum class Angles : uint8_t { computed, divided, cached };
+
   const char* name;
   ops::Pairing pairing;
   int64_t half_rope_dim;
+  Angles angles = Angles::computed;  // divided: by freq_factors
+  int64_t head_dim = 10;
 };
 
 class HeadGradient : public test::OnDevice<std::tuple<std::string, Rotation>> {
@@ -100,67 +124,112 @@ class HeadGradient : public test::OnDevice<std::tuple<std::string, Rotation>> {
   static const Rotation& rotation() { return std::get<1>(GetParam()); }
   static constexpr int64_t kTokens = 3;
   static constexpr int64_t kHeads = 2;
-  static constexpr int64_t kDim = 10;
   static constexpr int64_t kFirst = 7;
   static constexpr float kTheta = 100.0f;
   static constexpr float kEps = 1e-3f;
-  static constexpr int64_t kCount = kTokens * kHeads * kDim;
 
-  /// Rotates one head in float64.
-  static void rotate(Doubles& v, size_t first, int64_t token) {
-    const auto& [name, pairing, half] = rotation();
-    for (int64_t i = 0; i < half; ++i) {
-      const double frequency = std::pow(double{kTheta}, -2.0 * static_cast<double>(i) / kDim);
-      const double angle = static_cast<double>(kFirst + token) * frequency;
-      const int64_t a = pairing == ops::Pairing::interleaved ? 2 * i : i;
-      const int64_t b = pairing == ops::Pairing::interleaved ? 2 * i + 1
-                        : pairing == ops::Pairing::half_dim  ? i + kDim / 2
-                                                             : i + half;
-      double& va = v[first + static_cast<size_t>(a)];
-      double& vb = v[first + static_cast<size_t>(b)];
-      const double rotated = va * std::cos(angle) - vb * std::sin(angle);
-      vb = vb * std::cos(angle) + va * std::sin(angle);
-      va = rotated;
+  static double freq_factor(int64_t pair) { return 0.5 + 0.25 * static_cast<double>(pair); }
+  static double angle(int64_t token, int64_t pair) {
+    // Cached angles may be any.
+    if (rotation().angles == Rotation::Angles::cached) {
+      return 0.3 * static_cast<double>(token + 1) - 0.7 * static_cast<double>(pair);
+    }
+    const double exponent = -2.0 * static_cast<double>(pair) / static_cast<double>(head_dim());
+    const double by = static_cast<double>(kFirst + token) * std::pow(double{kTheta}, exponent);
+    return rotation().angles == Rotation::Angles::divided ? by / freq_factor(pair) : by;
+  }
+  static int64_t head_dim() { return rotation().head_dim; }
+
+  [[nodiscard]] ops::RopeAngles angles() const {
+    const int64_t pairs = rotation().half_rope_dim;
+    std::vector<float> factors, cos, sin;
+    for (int64_t i = 0; i < kTokens * pairs; ++i) {
+      if (i < pairs) factors.push_back(static_cast<float>(freq_factor(i)));
+      cos.push_back(static_cast<float>(std::cos(angle(i / pairs, i % pairs))));
+      sin.push_back(static_cast<float>(std::sin(angle(i / pairs, i % pairs))));
+    }
+    switch (rotation().angles) {
+      case Rotation::Angles::cached:
+        return {.cos = test::upload(device(), DType::f32, {kTokens, pairs}, cos),
+                .sin = test::upload(device(), DType::f32, {kTokens, pairs}, sin)};
+      case Rotation::Angles::divided:
+        return {.first_position = kFirst,
+                .theta = kTheta,
+                .freq_factors = test::upload(device(), DType::f32, {pairs}, factors)};
+      default:
+        return {.first_position = kFirst, .theta = kTheta};
     }
   }
 
-  double loss(Doubles v, const Doubles* w) const {
+  /// Rotates one head in float64.
+  static void rotate(double* head, int64_t token) {
+    const ops::Pairing pairing = rotation().pairing;
+    const int64_t half = rotation().half_rope_dim;
+    for (int64_t i = 0; i < half; ++i) {
+      const double cos = std::cos(angle(token, i)), sin = std::sin(angle(token, i));
+      const int64_t a = pairing == ops::Pairing::interleaved ? 2 * i : i;
+      const int64_t b = pairing == ops::Pairing::interleaved ? 2 * i + 1
+                        : pairing == ops::Pairing::half_dim  ? i + head_dim() / 2
+                                                             : i + half;
+      const double rotated = head[a] * cos - head[b] * sin;
+      head[b] = head[b] * cos + head[a] * sin;
+      head[a] = rotated;
+    }
+  }
+
+  /// Without factors, heads are not normalised.
+  double loss(Doubles v, const Doubles* factors) const {
+    const auto dim = static_cast<size_t>(head_dim());
     for (size_t head = 0; head < kTokens * kHeads; ++head) {
-      const size_t first = head * kDim;
-      const double r = w != nullptr ? norm_scale(v, first, kDim, kEps) : 1;
-      for (size_t i = 0; i < kDim; ++i) v[first + i] *= r * (w != nullptr ? (*w)[i] : 1);
-      rotate(v, first, static_cast<int64_t>(head) / kHeads);
+      const size_t first = head * dim;
+      const double r = factors != nullptr ? norm_scale(v, first, dim, kEps) : 1;
+      for (size_t i = 0; factors != nullptr && i < dim; ++i) v[first + i] *= r * (*factors)[i];
+      rotate(&v[first], static_cast<int64_t>(head) / kHeads);
     }
     double sum = 0;
     for (size_t i = 0; i < v.size(); ++i) sum += dy_[i] * v[i];
     return sum;
   }
 
-  const Shape shape_ = {kTokens, kHeads, kDim};
-  const std::vector<float> x_ = test::pattern(kCount, 1);
-  const std::vector<float> w_ = test::pattern(kDim, 2);
-  const std::vector<float> dy_ = test::pattern(kCount, 3);
-  const ops::RopeAngles angles_ = {.first_position = kFirst, .theta = kTheta};
+  void check_norm_and_rope(Weight weight) const {
+    const bool weighted = weight != Weight::none;
+    const Buffer dx = must(device().empty(DType::f32, shape_));
+    const Buffer dw = must(device().empty(DType::f32, {head_dim()}));
+    test::run(device(), [&](Encoder& e) {
+      return ops::fused_head_norm_rope_backward(
+          e,
+          {.x = test::upload(device(), DType::f32, shape_, x_),
+           .weight = weighted ? View(test::upload(device(), DType::f32, {head_dim()}, w_)) : View(),
+           .dy = test::upload(device(), DType::f32, shape_, dy_),
+           .dx = dx,
+           .dw = weighted ? View(dw) : View(),
+           .angles = angles(),
+           .pairing = rotation().pairing,
+           .half_rope_dim = rotation().half_rope_dim,
+           .eps = kEps,
+           .weight_mode = mode_of(weight)});
+    });
+    const Doubles factors = factors_of(weight, widen(w_));
+    expect_gradient(test::download(dx), widen(x_),
+                    [&](const Doubles& p) { return loss(p, &factors); });
+    if (!weighted) return;
+    expect_gradient(test::download(dw), widen(w_), [&](const Doubles& p) {
+      const Doubles at = factors_of(weight, p);
+      return loss(widen(x_), &at);
+    });
+  }
+
+  const Shape shape_ = {kTokens, kHeads, head_dim()};
+  const std::vector<float> x_ = test::pattern(*shape_.count(), 1);
+  const std::vector<float> w_ = test::pattern(head_dim(), 2);
+  const std::vector<float> dy_ = test::pattern(*shape_.count(), 3);
 };
 
 TEST_P(HeadGradient, OfNormAndRopeMatchesDifferences) {
-  const Buffer dx = must(device().empty(DType::f32, shape_));
-  const Buffer dw = must(device().empty(DType::f32, {kDim}));
-  test::run(device(), [&](Encoder& e) {
-    return ops::fused_head_norm_rope_backward(
-        e, {.x = test::upload(device(), DType::f32, shape_, x_),
-            .weight = test::upload(device(), DType::f32, {kDim}, w_),
-            .dy = test::upload(device(), DType::f32, shape_, dy_),
-            .dx = dx,
-            .dw = dw,
-            .angles = angles_,
-            .pairing = rotation().pairing,
-            .half_rope_dim = rotation().half_rope_dim,
-            .eps = kEps});
-  });
-  const Doubles w = widen(w_);
-  expect_gradient(test::download(dx), widen(x_), [&](const Doubles& p) { return loss(p, &w); });
-  expect_gradient(test::download(dw), w, [&](const Doubles& p) { return loss(widen(x_), &p); });
+  for (const Weight weight : {Weight::plain, Weight::one_plus, Weight::none}) {
+    SCOPED_TRACE(static_cast<int>(weight));
+    check_norm_and_rope(weight);
+  }
 }
 
 TEST_P(HeadGradient, OfRopeMatchesDifferences) {
@@ -168,7 +237,7 @@ TEST_P(HeadGradient, OfRopeMatchesDifferences) {
   test::run(device(), [&](Encoder& e) {
     return ops::rope_backward(e, {.dy = test::upload(device(), DType::f32, shape_, dy_),
                                   .dx = dx,
-                                  .angles = angles_,
+                                  .angles = angles(),
                                   .pairing = rotation().pairing,
                                   .half_rope_dim = rotation().half_rope_dim});
   });
@@ -183,7 +252,14 @@ INSTANTIATE_TEST_SUITE_P(
                                      Rotation{"part_of_half_dim", ops::Pairing::half_dim, 3},
                                      Rotation{"half_rope", ops::Pairing::half_rope, 3},
                                      Rotation{"interleaved", ops::Pairing::interleaved, 5},
-                                     Rotation{"part_interleaved", ops::Pairing::interleaved, 2})),
+                                     Rotation{"part_interleaved", ops::Pairing::interleaved, 2},
+                                     Rotation{"cached", ops::Pairing::half_dim, 3,
+                                              Rotation::Angles::cached},
+                                     Rotation{"freq_factors", ops::Pairing::half_rope, 3,
+                                              Rotation::Angles::divided},
+                                     // Kernels have code of their own for it.
+                                     Rotation{"common_size", ops::Pairing::half_dim, 32,
+                                              Rotation::Angles::divided, 64})),
     [](const auto& one) { return std::get<0>(one.param) + "_" + std::get<1>(one.param).name; });
 
 /// f(x), or f(a) · b, with the gradients that the library gives for dy.
