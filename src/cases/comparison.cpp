@@ -115,6 +115,18 @@ void Comparison::elements(const Tensor& output, const Snapshot& got, int64_t fir
   }
 }
 
+Outcome Comparison::outcome() && {
+  const auto is_given = [&](const OutputCheck& check) {
+    return std::ranges::any_of(
+        given_, [&](const auto& given) { return given.second.label == check.output; });
+  };
+  if (!given_.empty()) {
+    std::erase_if(outcome_.outputs,
+                  [&](const OutputCheck& check) { return check.passed() && !is_given(check); });
+  }
+  return std::move(outcome_);
+}
+
 void Comparison::damage(const Tensor& tensor, std::string_view detail) {
   OutputCheck& check = entry(tensor);
   if (check.passed()) check.detail = fmt::format("{}: {}", check.output, detail);

@@ -53,18 +53,21 @@ struct Outcome {
   [[nodiscard]] const OutputCheck& worst() const;
 };
 
-/// Reference results that came from elsewhere; they replace the values of the own reference.
-struct GivenResult {
-  std::string label;  ///< what to call the output in reports
-  Values values;      ///< row-major
+/// A tensor that came from elsewhere.
+struct Given {
+  std::string label;  ///< what to call it in reports
+  Shape shape;
+  Values values;  ///< row-major
 };
-using GivenResults = std::map<std::string, GivenResult, std::less<>>;
+/// By tensor name.
+using GivenTensors = std::map<std::string, Given, std::less<>>;
 
 /// Compares outputs piece by piece and keeps the worst of each. A NaN where none belongs, or a
 /// number where a NaN belongs, is an infinite error that no later element can hide.
 class Comparison {
  public:
-  explicit Comparison(const GivenResults& given) : given_(given) {}
+  /// Given results replace the values of the own reference.
+  explicit Comparison(const GivenTensors& given) : given_(given) {}
 
   /// Compares elements from `first` on, counted row-major.
   void elements(const Tensor& output, const Snapshot& got, int64_t first,
@@ -72,12 +75,13 @@ class Comparison {
   /// Records that memory outside the operation's outputs changed.
   void damage(const Tensor& tensor, std::string_view detail);
 
-  [[nodiscard]] Outcome outcome() && { return std::move(outcome_); }
+  /// All outputs; where results were given, those of them and what else is wrong.
+  [[nodiscard]] Outcome outcome() &&;
 
  private:
   OutputCheck& entry(const Tensor& tensor);
 
-  const GivenResults& given_;
+  const GivenTensors& given_;
   Outcome outcome_;
 };
 

@@ -9,21 +9,21 @@
 namespace norite::cases {
 namespace {
 
-Result<void> expect_count(std::string_view name, const Values& given, int64_t count) {
-  if (static_cast<int64_t>(given.size()) == count) return {};
-  return fail(Code::bad_file,
-              fmt::format("{} has {} elements, expected {}", name, given.size(), count));
+Result<void> expect_shape(const Given& given, const Shape& shape) {
+  if (given.shape == shape) return {};
+  return fail(Code::bad_file, fmt::format("{} has shape {}, expected {}", given.label,
+                                          to_string(given.shape), to_string(shape)));
 }
 
 /// Positions are the only integers that operations take: whole numbers of 32 bits.
-Result<void> expect_integers(std::string_view name, const Values& given, DType dtype) {
+Result<void> expect_integers(const Given& given, DType dtype) {
   if (is_float(dtype)) return {};
   const double least = dtype == DType::u32 ? 0 : -0x1p31;
   const double limit = dtype == DType::u32 ? 0x1p32 : 0x1p31;
-  for (const double value : given) {
+  for (const double value : given.values) {
     if (value >= least && value < limit && value == std::floor(value)) continue;
-    return fail(Code::bad_file, fmt::format("{} contains {}, which is not of dtype {}", name, value,
-                                            norite::name(dtype)));
+    return fail(Code::bad_file, fmt::format("{} contains {}, which is not of dtype {}", given.label,
+                                            value, name(dtype)));
   }
   return {};
 }
@@ -36,9 +36,9 @@ Result<const Tensor*> Problem::input(std::string name, DType dtype, const Shape&
   const int64_t dim = shape.empty() ? 1 : shape.back();
   const int64_t count = layout.repeat_row ? dim : shape.count().value_or(0);
   if (const auto given = data_.inputs.find(name); given != data_.inputs.end()) {
-    NORITE_TRY(expect_count(name, given->second, count));
-    NORITE_TRY(expect_integers(name, given->second, dtype));
-    values = given->second;
+    NORITE_TRY(expect_shape(given->second, shape));
+    NORITE_TRY(expect_integers(given->second, dtype));
+    values = given->second.values;
   } else if (values.empty()) {
     const std::string seed = fmt::format("{}/{}", data_.seed, name);
     values = random_values(seed, std::min(count, Tensor::kPeriod));
@@ -56,7 +56,7 @@ Result<const Tensor*> Problem::output(std::string name, DType dtype, const Shape
     return unwritten(std::move(name), dtype, shape, layout, Role::output);
   }
   if (const auto given = data_.results.find(name); given != data_.results.end()) {
-    NORITE_TRY(expect_count(given->second.label, given->second.values, shape.count().value_or(0)));
+    NORITE_TRY(expect_shape(given->second, shape));
   }
   NORITE_TRY_ASSIGN(Tensor tensor,
                     Tensor::make(device_, std::move(name), dtype, shape, layout, {}));

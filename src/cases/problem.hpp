@@ -6,7 +6,6 @@
 #include <norite/encoder.hpp>
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -16,10 +15,8 @@ namespace norite::cases {
 struct Data {
   std::string seed;  ///< names the random sequence: the case's name
   FillKind fill = FillKind::normal;
-  /// By tensor name: values to use instead of random ones.
-  std::map<std::string, Values, std::less<>> inputs = {};
-  /// By tensor name: results to compare with instead of the own reference's.
-  GivenResults results = {};
+  GivenTensors inputs = {};   ///< to use instead of random ones
+  GivenTensors results = {};  ///< to compare with instead of the own reference's
 };
 
 /// One operation with its tensors in device memory, ready to run any number of times.

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <set>
 
 namespace norite::cases {
@@ -79,6 +80,12 @@ Result<double> ReferenceEntry::number(const char* key, std::optional<double> fal
   return found->get<double>();
 }
 
+Result<float> ReferenceEntry::real(const char* key, float fallback) const {
+  NORITE_TRY_ASSIGN(const double value, number(key, fallback));
+  if (std::abs(value) <= std::numeric_limits<float>::max()) return static_cast<float>(value);
+  return bad(fmt::format("parameter '{}' is {}, which is beyond the range of f32", key, value));
+}
+
 Result<int64_t> ReferenceEntry::integer(const char* key, int64_t least, int64_t most,
                                         std::optional<int64_t> fallback) const {
   const auto as_double = fallback ? std::optional(static_cast<double>(*fallback)) : std::nullopt;
@@ -100,11 +107,13 @@ bool ReferenceEntry::has(std::string_view field) const {
   return file_.find(fmt::format("{}/{}", name_, field)).has_value();
 }
 
-Result<Values> ReferenceEntry::values(std::string_view field) const {
+Result<Given> ReferenceEntry::tensor(std::string_view field, std::string_view suffix) const {
   const auto tensor = file_.find(fmt::format("{}/{}", name_, field));
   if (!tensor) return bad(fmt::format("tensor '{}/{}' is missing", name_, field));
   auto values = to_values(*tensor);
-  if (values) return *std::move(values);
+  if (values) {
+    return Given{fmt::format("{}{}", field, suffix), tensor->shape, *std::move(values)};
+  }
   return bad(fmt::format("tensor '{}/{}' has dtype {}, expected F32, F64, I32, U32 or I64", name_,
                          field, tensor->dtype));
 }

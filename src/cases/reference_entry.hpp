@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "cases/values.hpp"
+#include "cases/comparison.hpp"
 
 #include <norite/safetensors.hpp>
 
@@ -25,18 +25,21 @@ class ReferenceEntry {
   // Parameters; without a fallback they are required.
   [[nodiscard]] Result<std::string> text(const char* key,
                                          std::optional<std::string> fallback = {}) const;
-  [[nodiscard]] Result<double> number(const char* key, std::optional<double> fallback = {}) const;
+  [[nodiscard]] Result<float> real(const char* key, float fallback) const;
   [[nodiscard]] Result<int64_t> integer(const char* key, int64_t least, int64_t most,
                                         std::optional<int64_t> fallback = {}) const;
   [[nodiscard]] Result<bool> flag(const char* key, bool fallback) const;
 
   // Tensors.
   [[nodiscard]] bool has(std::string_view field) const;
-  [[nodiscard]] Result<Values> values(std::string_view field) const;
+  /// Called by the field's name with `suffix` after it.
+  [[nodiscard]] Result<Given> tensor(std::string_view field, std::string_view suffix = {}) const;
 
   [[nodiscard]] tl::unexpected<Error> bad(std::string_view what) const;
 
  private:
+  [[nodiscard]] Result<double> number(const char* key, std::optional<double> fallback) const;
+
   SafetensorsFile file_;
   std::string name_;
   nlohmann::json parameters_;

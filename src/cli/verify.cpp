@@ -72,7 +72,9 @@ Result<void> verify_case(const Case& row, const Device& device, bool each_output
   const auto outcome = run_case(row, device);
   if (!outcome) {
     const Error& error = outcome.error();
-    if (error.code == Code::bad_file) {
+    // What the operation itself refuses came from the file.
+    const bool refused = each_output && error.code == Code::invalid_argument;
+    if (error.code == Code::bad_file || refused) {
       return fail(Code::bad_file, fmt::format("case '{}': {}", row.name, error.message));
     }
     const Status status = error.code == Code::unsupported ? Status::skipped : Status::failed;

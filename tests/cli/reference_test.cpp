@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+// `norite verify --reference`: results of other programs, and files that are wrong.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <map>
+
+#include "command.hpp"
+
+namespace norite {
+namespace {
+
+using nlohmann::json;
+using test::CommandResult;
+using test::run_norite;
+using test::TemporaryFile;
+
+const std::string kReference = NORITE_TEST_DATA "/reference_ops.safetensors";
+
+/// A safetensors file with this header and as many zero bytes of data.
+std::string safetensors(const std::string& header, size_t data_bytes = 0) {
+  std::string file(sizeof(uint64_t), '\0');
+  const uint64_t length = header.size();
+  std::memcpy(file.data(), &length, sizeof(length));
+  return file + header + std::string(data_bytes, '\0');
+}
+
+/// The same without tensors, listing these cases.
+std::string with_cases(const std::string& cases) {
+  return safetensors(json{{"__metadata__", {{"cases", cases}}}}.dump());
+}
+
+/// A file that is written tensor by tensor, all of them F64, with one case 'a'.
+class OneCase {
+ public:
+  explicit OneCase(const json& parameters)
+      : header_{{"__metadata__", {{"cases", json{{"a", parameters}}.dump()}}}} {}
+
+  OneCase& add(const std::string& field, const std::vector<int64_t>& shape,
+               const std::vector<double>& values) {
+    const size_t begin = data_.size();
+    data_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
+    header_["a/" + field] = {
+        {"dtype", "F64"}, {"shape", shape}, {"data_offsets", {begin, data_.size()}}};
+    return *this;
+  }
+
+  [[nodiscard]] std::string bytes() const { return safetensors(header_.dump()) + data_; }
+
+ private:
+  json header_;
+  std::string data_;
+};
+
+CommandResult verify(const std::string& path) {
+  return run_norite("verify --json --reference '" + path + "'");
+}
+
+CommandResult verify(const OneCase& one) {
+  const TemporaryFile file("one_case.safetensors", one.bytes());
+  return verify(file.path());
+}
+
+/// Names of results by status, as in "passed a/y".
+std::vector<std::string> results_of(const CommandResult& result) {
+  std::vector<std::string> results;
+  const json document = result.json();
+  for (const json& row : document["results"]) {
+    results.push_back(row["status"].get<std::string>() + " " + row["case"].get<std::string>());
+  }
+  return results;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Reference, PassesOnTheReferenceFile) {
+  const CommandResult result = verify(kReference);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const json document = result.json();
+  ASSERT_TRUE(document.is_object()) << result.out;
+  EXPECT_EQ(document["failed"], 0);
+  EXPECT_EQ(document["skipped"], 0);
+  std::map<std::string, int> checks;
+  for (const json& row : document["results"]) ++checks[row["op"]];
+  for (const char* op : {"rms_norm", "rms_norm_mul", "rms_norm_backward", "fused_head_norm_rope",
+                         "fused_head_norm_rope_backward", "flash_attn_train_bwd_compute_d"}) {
+    EXPECT_GT(checks[op], 0) << op;
+  }
+}
+
+TEST(Reference, NoticesAWrongReference) {
+  // One bit of one result's exponent: F64, little-endian.
+  std::string file = test::read_file(kReference);
+  uint64_t header_bytes = 0;
+  std::memcpy(&header_bytes, file.data(), sizeof(header_bytes));
+  const json header = json::parse(file.substr(8, header_bytes));
+  for (const auto& [name, tensor] : header.items()) {
+    if (!name.starts_with("rms_norm") || !name.ends_with("/y")) continue;
+    const uint64_t begin = tensor["data_offsets"][0];
+    file[8 + header_bytes + begin + 7] ^= 0x40;
+    break;
+  }
+  const TemporaryFile wrong("wrong.safetensors", file);
+  const CommandResult result = verify(wrong.path());
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.json()["failed"], 1);
+}
+
+TEST(Reference, SkipsOperationsItDoesNotKnowWithTheReason) {
+  const TemporaryFile file("unknown.safetensors", with_cases(R"({"a": {"op": "softmax"}})"));
+  const CommandResult result = verify(file.path());
+  EXPECT_EQ(result.exit_code, 0);
+  const json document = result.json();
+  EXPECT_EQ(document["skipped"], 1);
+  EXPECT_EQ(document["results"][0]["status"], "skipped");
+  EXPECT_NE(document["results"][0]["reason"].get<std::string>().find("softmax"), std::string::npos);
+}
+
+TEST(Reference, SkipsOperationsOfNoriteThatFilesDoNotHave) {
+  const TemporaryFile file("silu.safetensors", with_cases(R"({"a": {"op": "silu"}})"));
+  const CommandResult result = verify(file.path());
+  EXPECT_EQ(result.exit_code, 0);
+  const std::string reason = result.json()["results"][0]["reason"];
+  EXPECT_EQ(reason.find("has no operation"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("rms_norm, residual_rms_norm"), std::string::npos) << reason;
+}
+
+TEST(Reference, SkipsCasesWithoutResultsWithTheReason) {
+  const json rows = {{"rows", 1}, {"dim", 2}, {"weight", "none"}};
+  const json heads = {{"seq", 1}, {"heads", 1}, {"head_dim", 2}};
+  const json attention = {{"batch", 1}, {"heads", 1}, {"q_len", 1}, {"head_dim", 2}};
+  for (const auto& [op, extents] : {std::pair{"rms_norm", rows},
+                                    {"residual_rms_norm", rows},
+                                    {"head_norm_rope", heads},
+                                    {"rope", heads},
+                                    {"attention", attention}}) {
+    json parameters = extents;
+    parameters["op"] = op;
+    OneCase file(parameters);
+    for (const char* input : {"x", "residual", "o", "do"}) file.add(input, {1, 2}, {1, 2});
+    const CommandResult result = verify(file);
+    EXPECT_EQ(result.exit_code, 0) << op << result.err;
+    EXPECT_EQ(results_of(result), Names{"skipped a"}) << op;
+    const std::string reason = result.json()["results"][0]["reason"];
+    EXPECT_NE(reason.find("no result to compare with"), std::string::npos) << reason;
+  }
+}
+
+TEST(Reference, ChecksResultsThatTheFileHasAndNoOthers) {
+  const json parameters = {{"op", "rms_norm"}, {"rows", 1}, {"dim", 2}, {"eps", 0}};
+  OneCase file(parameters);
+  file.add("x", {1, 2}, {3, 4}).add("rms_inv", {1}, {1 / std::sqrt(12.5)});
+  EXPECT_EQ(results_of(verify(file)), Names{"passed a/rms_inv"});
+  file.add("y", {1, 2}, {3 / std::sqrt(12.5), 4});
+  const CommandResult wrong = verify(file);
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_EQ(results_of(wrong), (Names{"failed a/y", "passed a/rms_inv"}));
+}
+
+TEST(Reference, ChecksResidualNorms) {
+  // 0.1f and 0.2f have a sum that f32 does not hold, and the file has all of it.
+  const double a = 0.1f, b = 0.2f, sum[] = {a + b, 4};
+  const double r = 1 / std::sqrt((sum[0] * sum[0] + sum[1] * sum[1]) / 2 + 1e-5);
+  ASSERT_NE(sum[0], static_cast<float>(sum[0]));
+  const auto file = [&](double last_sum, double last_y) {
+    return OneCase({{"op", "residual_rms_norm"}, {"rows", 1}, {"dim", 2}, {"eps", 1e-5}})
+        .add("x", {1, 2}, {a, 1})
+        .add("residual", {1, 2}, {b, 3})
+        .add("w", {2}, {2, 0.5})
+        .add("sum", {1, 2}, {sum[0], last_sum})
+        .add("y", {1, 2}, {sum[0] * r * 2, last_y})
+        .add("rms_inv", {1}, {r});
+  };
+  const double y = sum[1] * r * 0.5;
+  EXPECT_EQ(results_of(verify(file(4, y))),
+            (Names{"passed a/y", "passed a/rms_inv", "passed a/sum"}));
+  EXPECT_EQ(results_of(verify(file(4.000001, y * 1.00001))),
+            (Names{"failed a/y", "passed a/rms_inv", "failed a/sum"}));
+}
+
+TEST(Reference, ChecksRotationsAlone) {
+  const double cos = std::cos(3.0), sin = std::sin(3.0);
+  const auto file = [&](double y) {
+    return OneCase({{"op", "rope"}, {"seq", 1}, {"heads", 1}, {"head_dim", 2}, {"theta", 100}})
+        .add("x", {1, 1, 2}, {1, 2})
+        .add("dy", {1, 1, 2}, {5, 7})
+        .add("positions", {1}, {3})
+        .add("cos", {1, 1}, {static_cast<float>(cos)})
+        .add("sin", {1, 1}, {static_cast<float>(sin)})
+        .add("y", {1, 1, 2}, {cos - 2 * sin, y})
+        .add("dx", {1, 1, 2}, {5 * cos + 7 * sin, 7 * cos - 5 * sin});
+  };
+  const CommandResult right = verify(file(sin + 2 * cos));
+  EXPECT_EQ(right.exit_code, 0) << right.out;
+  EXPECT_EQ(results_of(right), (Names{"passed a/y", "passed a/dx", "passed a/y (cached angles)",
+                                      "passed a/dx (cached angles)"}));
+  EXPECT_EQ(right.json()["results"][0]["op"], "rope");
+  EXPECT_EQ(right.json()["results"][1]["op"], "rope_backward");
+  EXPECT_EQ(verify(file(sin - 2 * cos)).json()["failed"], 2);
+}
+
+TEST(BadReference, ExitWith4AndAReason) {
+  const std::string good = test::read_file(kReference);
+  const std::string rms_norm = R"("op": "rms_norm", "rows": 1, "dim": 1, "eps": 1e-6)";
+  const std::pair<const char*, std::string> files[] = {
+      {"empty", ""},
+      {"short", "abc"},
+      {"truncated header", good.substr(0, 1000)},
+      {"truncated data", good.substr(0, good.size() - 1)},
+      {"header longer than the file", std::string("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F") + "{}"},
+      {"not JSON", safetensors("this is not JSON")},
+      {"no metadata", safetensors("{}")},
+      {"cases is not JSON", with_cases("{")},
+      {"cases is a list", with_cases("[]")},
+      {"a case is a number", with_cases(R"({"a": 1})")},
+      {"a case twice", with_cases(R"({"a": {"op": "x"}, "a": {"op": "x"}})")},
+      {"deep nesting", with_cases(std::string(100000, '['))},
+      {"no op", with_cases(R"({"a": {}})")},
+      {"op is a number", with_cases(R"({"a": {"op": 1}})")},
+      {"rows is missing", with_cases(R"({"a": {"op": "rms_norm", "dim": 1}})")},
+      {"rows is negative", with_cases(R"({"a": {"op": "rms_norm", "rows": -1, "dim": 1}})")},
+      {"rows is huge", with_cases(R"({"a": {"op": "rms_norm", "rows": 1e300, "dim": 1}})")},
+      {"rows is a fraction", with_cases(R"({"a": {"op": "rms_norm", "rows": 1.5, "dim": 1}})")},
+      {"unknown weight", with_cases("{\"a\": {" + rms_norm + R"(, "weight": "heavy"}})")},
+      {"odd half_rope_dim", with_cases(R"({"a": {"op": "head_norm_rope", "seq": 1, "heads": 1,
+                                        "head_dim": 8, "half_rope_dim": 5}})")},
+      {"no tensors of rms_norm", with_cases("{\"a\": {" + rms_norm + "}}")},
+      {"no tensors", with_cases(R"({"a": {"op": "attention", "batch": 1, "heads": 1, "q_len": 1,
+                                 "head_dim": 8}})")},
+  };
+  for (const auto& [what, contents] : files) {
+    const TemporaryFile file("bad.safetensors", contents);
+    const CommandResult result = verify(file.path());
+    EXPECT_EQ(result.exit_code, 4) << what << "\n" << result.err;
+    EXPECT_EQ(result.out, "") << what;
+    EXPECT_NE(result.err.find("norite: error: "), std::string::npos) << what;
+  }
+  EXPECT_EQ(verify("/no/such/file").exit_code, 4);
+}
+
+TEST(BadReference, TensorsThatDoNotFitTheParametersExitWith4) {
+  const json header = {
+      {"__metadata__",
+       {{"cases", R"({"a": {"op": "rms_norm", "rows": 3, "dim": 5, "weight": "none"}})"}}},
+      {"a/x", {{"dtype", "F32"}, {"shape", {2, 5}}, {"data_offsets", {0, 40}}}},
+      {"a/y", {{"dtype", "F64"}, {"shape", {2, 5}}, {"data_offsets", {40, 120}}}}};
+  const TemporaryFile file("misfit.safetensors", safetensors(header.dump(), 120));
+  const CommandResult result = verify(file.path());
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_NE(result.err.find("x has shape [2, 5], expected [3, 5]"), std::string::npos)
+      << result.err;
+}
+
+TEST(BadReference, ParametersThatNoOperationTakesExitWith4) {
+  const auto norm = [](double eps) {
+    return OneCase({{"op", "rms_norm"}, {"rows", 1}, {"dim", 2}, {"eps", eps}})
+        .add("x", {1, 2}, {1, 2})
+        .add("y", {1, 2}, {1, 2});
+  };
+  const auto heads = [](int64_t head_dim, double theta) {
+    const std::vector<double> values(static_cast<size_t>(head_dim), 1);
+    return OneCase({{"op", "head_norm_rope"},
+                    {"seq", 1},
+                    {"heads", 1},
+                    {"head_dim", head_dim},
+                    {"theta", theta}})
+        .add("x", {1, 1, head_dim}, values)
+        .add("positions", {1}, {0})
+        .add("y", {1, 1, head_dim}, values);
+  };
+  EXPECT_EQ(verify(norm(1e-6)).exit_code, 1);  // it runs, and y is wrong
+  for (const auto& [file, name] : {std::pair{norm(-1), "eps"},
+                                   {norm(1e300), "eps"},
+                                   {heads(7, 10000), "head_dim"},
+                                   {heads(8, 0), "theta"},
+                                   {heads(8, -1), "theta"}}) {
+    const CommandResult result = verify(file);
+    EXPECT_EQ(result.exit_code, 4) << name << result.out;
+    EXPECT_EQ(result.out, "") << name;
+    EXPECT_NE(result.err.find("case 'a': "), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find(name), std::string::npos) << result.err;
+  }
+}
+
+TEST(BadReference, TensorsOfAsManyElementsInAnotherShapeExitWith4) {
+  const auto file = [](const std::vector<int64_t>& x, const std::vector<int64_t>& y) {
+    const std::vector<double> ones(8, 1);
+    return OneCase({{"op", "rms_norm"}, {"rows", 2}, {"dim", 4}, {"eps", 0}})
+        .add("x", x, ones)
+        .add("y", y, ones);
+  };
+  EXPECT_EQ(verify(file({2, 4}, {2, 4})).exit_code, 0);
+  const CommandResult input = verify(file({4, 2}, {2, 4}));
+  EXPECT_EQ(input.exit_code, 4);
+  EXPECT_NE(input.err.find("x has shape [4, 2], expected [2, 4]"), std::string::npos) << input.err;
+  const CommandResult result = verify(file({2, 4}, {8}));
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_NE(result.err.find("y has shape [8], expected [2, 4]"), std::string::npos) << result.err;
+}
+
+}  // namespace
+}  // namespace norite
