@@ -5,12 +5,13 @@
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace norite::cli {
 
-/// Longer dispatches are taken for endless where the command line says nothing.
+/// On the CPU, longer dispatches are taken for endless where the command line says nothing.
 constexpr double kDefaultTimeLimitSeconds = 60;
 
 /// What the command line asks of a kernel file, as it is written there.
@@ -29,7 +30,7 @@ struct KernelOptions {
   std::vector<std::string> arguments;           ///< INDEX=SPEC
   std::vector<std::string> saves;               ///< INDEX=PATH
   std::vector<std::string> constants;           ///< NAME=VALUE or INDEX=VALUE
-  double time_limit_s = kDefaultTimeLimitSeconds;
+  std::optional<double> time_limit_s;           ///< of the CPU, as is `checked`
   bool checked = false;
   bool time = false;
 };

@@ -111,11 +111,12 @@ void KernelCommandLine::add_run_options(CLI::App* verb) {
            "NAME=VALUE");
   verb->add_option("--device", options_.common.device, "A device as 'norite devices' names it")
       ->type_name("ID");
-  verb->add_flag("--checked", options_.checked, "Look for mistakes while it runs; slow");
+  verb->add_flag("--checked", options_.checked,
+                 "Look for mistakes while it runs, on the cpu; slow");
   verb->add_flag("--time", options_.time, "Run it several times and show the median");
-  verb->add_option(
-          "--time-limit", options_.time_limit_s,
-          fmt::format("Cancel a longer run; default {}, 0 is no limit", kDefaultTimeLimitSeconds))
+  verb->add_option("--time-limit", options_.time_limit_s,
+                   fmt::format("Cancel a longer run on the cpu; default {}, 0 is no limit",
+                               kDefaultTimeLimitSeconds))
       ->check(CLI::Range(0.0, 1e6).description(""))
       ->type_name("SECONDS");
 }

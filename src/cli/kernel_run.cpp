@@ -74,14 +74,22 @@ Result<std::vector<Output>> collect_outputs(const KernelRunner& runner, const La
   return outputs;
 }
 
+/// The device that the options name; what only the CPU does chooses it.
+Result<Device> open_device_for(const KernelOptions& options) {
+  Options common = options.common;
+  if (options.checked || options.time_limit_s) {
+    NORITE_TRY_ASSIGN(common, on_cpu(common, options.checked ? "--checked" : "--time-limit"));
+  }
+  return open_device(common, {.checked = options.checked,
+                              .kernel_time_limit_seconds =
+                                  options.time_limit_s.value_or(kDefaultTimeLimitSeconds)});
+}
+
 Result<RunReport> run(const KernelOptions& options) {
   NORITE_TRY_ASSIGN(const KernelFile file, load_kernel_file(options));
   NORITE_TRY_ASSIGN(const KernelFileInfo info, inspect_kernels(file.text, file.defines));
   NORITE_TRY_ASSIGN(const Launch launch, plan_launch(options, info));
-  NORITE_TRY_ASSIGN(
-      const Device device,
-      open_device(options.common,
-                  {.checked = options.checked, .kernel_time_limit_seconds = options.time_limit_s}));
+  NORITE_TRY_ASSIGN(const Device device, open_device_for(options));
   NORITE_TRY(check_limits(launch, device.info()));
   NORITE_TRY_ASSIGN(KernelRunner runner, KernelRunner::make(device, launch, file));
   NORITE_TRY(runner.run());

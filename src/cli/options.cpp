@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 namespace norite::cli {
 
 Result<Device> open_device(const Options& options, DeviceOptions defaults) {
@@ -15,6 +17,19 @@ Result<Device> open_device(const Options& options, DeviceOptions defaults) {
               fmt::format("device '{}' records work but computes nothing; 'norite devices' lists "
                           "those that do",
                           device.info().id));
+}
+
+Result<Options> on_cpu(Options options, std::string_view option) {
+  const char* variable = std::getenv("NORITE_DEVICE");
+  const bool named = !options.device.empty();
+  const std::string device = named || variable == nullptr ? options.device : variable;
+  if (!device.empty() && device.substr(0, device.find(':')) != "cpu") {
+    return fail(Code::invalid_argument,
+                fmt::format("{} works on the device cpu alone, and {} is '{}'", option,
+                            named ? "--device" : "NORITE_DEVICE", device));
+  }
+  options.device = "cpu";
+  return options;
 }
 
 std::string describe(const DeviceInfo& info) {

@@ -243,9 +243,18 @@ ExitCode finish(const Result<VerifyReport>& result, const Options& options) {
   return result->count(Status::failed) == 0 ? ExitCode::ok : ExitCode::check_failed;
 }
 
+Result<Options> with_checks(const Options& options) {
+  if (!options.checked) return options;
+  if (options.kernels == "msl") return on_cpu(options, "--checked");
+  return fail(Code::invalid_argument, "--checked watches kernel text: it needs --kernels msl");
+}
+
 }  // namespace
 
-ExitCode verify(const Options& options) {
+ExitCode verify(const Options& given) {
+  const auto checked = with_checks(given);
+  if (!checked) return report(checked.error());
+  const Options& options = *checked;
   return finish(options.reference.empty() ? run_table(options) : run_reference(options), options);
 }
 

@@ -55,6 +55,53 @@ TEST(CudaCommand, TakesTheGpuThatTheEnvironmentNames) {
   EXPECT_TRUE(has(chosen.out, "\"device\": \"cuda:1\"")) << chosen.out << chosen.err;
 }
 
+// Only the CPU watches kernels and cancels them; the stand-in would be the best device.
+TEST(CudaCommand, ChecksAndTimeLimitsChooseTheCpu) {
+  const test::TemporaryFile file("past.metal",
+                                 "kernel void k(device float* y [[buffer(0)]],\n"
+                                 "              uint i [[thread_position_in_grid]]) {\n"
+                                 "  y[i + 1] = 1;\n}\n");
+  const std::string run =
+      "kernel run '" + file.path() + "' --grid 4 --threads 4 --arg 0=zeros:f32[4] ";
+  const CommandResult checked = run_norite(run + "--checked", kStandIn);
+  EXPECT_EQ(checked.exit_code, 1) << checked.out;
+  EXPECT_TRUE(has(checked.err, "past.metal:3")) << checked.err;
+  EXPECT_FALSE(has(checked.err, kStarted)) << checked.err;
+  const test::TemporaryFile endless("endless.metal",
+                                    "kernel void k(device int* y [[buffer(0)]]) {\n"
+                                    "  while (y[0] == 0) y[1] += 1;\n}\n");
+  const CommandResult limited = run_norite("kernel run '" + endless.path() +
+                                               "' --groups 1 --threads 1 --arg 0=zeros:i32[2] "
+                                               "--time-limit 0.2",
+                                           kStandIn);
+  EXPECT_EQ(limited.exit_code, 1) << limited.out;
+  EXPECT_TRUE(has(limited.err, "time limit of 200 ms")) << limited.err;
+  const CommandResult verified = run_norite(
+      "verify --checked --kernels msl --json --filter 'rms_norm[f32,rows=3,dim=7]'", kStandIn);
+  EXPECT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_EQ(verified.json()["device"], "cpu");
+}
+
+TEST(CudaCommand, ChecksAndTimeLimitsRefuseOtherDevices) {
+  const test::TemporaryFile file("k.metal", "kernel void k(device float* y [[buffer(0)]]) {}\n");
+  const std::string run =
+      "kernel run '" + file.path() + "' --grid 1 --threads 1 --arg 0=zeros:f32[1] ";
+  for (const auto& [arguments, option] :
+       {std::pair{run + "--checked", "--checked works on the device cpu"},
+        {run + "--time-limit 1", "--time-limit works on the device cpu"},
+        {"verify --checked --kernels msl", "--checked works on the device cpu"}}) {
+    const CommandResult named = run_norite(arguments + " --device cuda", kStandIn);
+    EXPECT_EQ(named.exit_code, 2) << arguments;
+    EXPECT_TRUE(has(named.err, option)) << named.err;
+    EXPECT_TRUE(has(named.err, "--device is 'cuda'")) << named.err;
+    const CommandResult variable = run_norite(arguments, kStandIn + "NORITE_DEVICE=cuda");
+    EXPECT_EQ(variable.exit_code, 2) << arguments;
+    EXPECT_TRUE(has(variable.err, "NORITE_DEVICE is 'cuda'")) << variable.err;
+  }
+  EXPECT_EQ(run_norite(run + "--checked --device cpu:0", kStandIn + "NORITE_DEVICE=cuda").exit_code,
+            0);
+}
+
 // The stand-in computes nothing: the cases fail, after their kernels were compiled.
 TEST(CudaCommand, SaysOnceThatItCompilesAndNothingWhenAllIsCached) {
   const std::string folder = testing::TempDir() + "norite_cuda_command";
