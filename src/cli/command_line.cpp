@@ -3,6 +3,7 @@
 
 #include "cli/kernel_command_line.hpp"
 #include "cli/terminal.hpp"
+#include "cli/verb_first.hpp"
 #include "cli/verbs.hpp"
 
 #include <norite/version.hpp>
@@ -11,6 +12,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 
@@ -43,7 +45,7 @@ Exit codes:
   2   the command line is wrong
   3   no such device, or not supported on it
   4   the input file is bad, or a kernel does not compile
-  70  an error inside Norite)";
+  70  an error inside Norite, or output that could not be written)";
 
 constexpr const char* kDemo =
     "Runs every operation on shapes of Llama 3, Qwen3 and Gemma 3, checks the results against\n"
@@ -115,14 +117,19 @@ class CommandLine {
   }
 
   ExitCode run(int argc, char** argv) {
+    auto arguments = verb_first({argv + std::min(argc, 1), argv + argc}, app_);
+    const bool option_first = !arguments.empty() && arguments.front().starts_with('-');
+    std::ranges::reverse(arguments);  // as CLI11 wants them
     try {
-      app_.parse(argc, argv);
+      app_.parse(std::move(arguments));
     } catch (const CLI::Success& request) {  // --help, --version
       app_.exit(request);
       return ExitCode::ok;
     } catch (const CLI::ParseError& error) {
-      const std::string verb = parsed_verb();
-      return report_usage(fmt::format("{}\nSee 'norite{} --help'.", error.what(), verb));
+      const char* order =
+          option_first ? "Options follow their verb, as in 'norite verify --verbose'.\n" : "";
+      return report_usage(
+          fmt::format("{}\n{}See 'norite{} --help'.", error.what(), order, parsed_verb()));
     }
     if (!chosen_) {
       fmt::print("{}", app_.help());
@@ -134,7 +141,7 @@ class CommandLine {
  private:
   void add_verbs() {
     add_filter(add_verb("demo", demo, "Check and time every operation on real shapes", kDemo));
-    add_verb("devices", devices, "List the devices of this machine", kDevices);
+    add_filter(add_verb("devices", devices, "List the devices of this machine", kDevices));
 
     CLI::App* ops_verb = add_verb("ops", ops, "Show what runs where, on which dtype", kOps);
     add_filter(ops_verb);
@@ -149,7 +156,7 @@ class CommandLine {
         ->check(CLI::IsMember({"native", "msl"}).description(""))
         ->type_name("FORM");
     verify_verb->add_flag("--checked", options_.checked,
-                          "Run kernel text checked, with --kernels msl");
+                          "Run kernel text checked: --kernels msl, on the cpu alone");
     verify_verb->add_flag("--large", options_.large, "Also a case beyond 2^31 elements");
     verify_verb->add_flag("-v,--verbose", options_.verbose, "List every case");
 

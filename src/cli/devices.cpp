@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 namespace norite::cli {
 namespace {
 
@@ -50,11 +52,23 @@ void print_unusable(const std::vector<DeviceInfo>& infos) {
 }
 
 /// Those that --device and --threads ask for, else all.
-Result<std::vector<DeviceInfo>> find_devices(const Options& options) {
+Result<std::vector<DeviceInfo>> list_devices(const Options& options) {
   if (options.device.empty() && options.threads == 0) return Device::list();
   NORITE_TRY_ASSIGN(const Device device,
                     Device::open(options.device, {.threads = options.threads}));
   return std::vector{device.info()};
+}
+
+/// Those of them that the filter keeps, by id or name.
+Result<std::vector<DeviceInfo>> find_devices(const Options& options) {
+  NORITE_TRY_ASSIGN(std::vector<DeviceInfo> infos, list_devices(options));
+  std::erase_if(infos, [&](const DeviceInfo& info) {
+    return info.id.find(options.filter) == info.id.npos &&
+           info.name.find(options.filter) == info.name.npos;
+  });
+  if (!infos.empty()) return infos;
+  return fail(Code::invalid_argument,
+              fmt::format("no device's id or name contains '{}'", options.filter));
 }
 
 }  // namespace

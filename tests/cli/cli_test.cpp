@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace norite {
 namespace {
 
@@ -30,7 +32,10 @@ TEST(Help, IsThereForEveryVerb) {
   for (const std::string verb : {"demo", "devices", "ops", "verify", "bench"}) {
     const CommandResult result = run_norite(verb + " --help");
     EXPECT_EQ(result.exit_code, 0) << verb;
-    EXPECT_NE(result.out.find("--json"), std::string::npos) << verb;
+    for (const char* option :
+         {"--help", "--version", "--json", "--device", "--threads", "--filter"}) {
+      EXPECT_NE(result.out.find(option), std::string::npos) << verb << option;
+    }
     EXPECT_EQ(result.err, "") << verb;
   }
 }
@@ -45,16 +50,75 @@ TEST(Version, NamesCompilerBackendsAndSimdLevels) {
 }
 
 TEST(Usage, MistakesExitWith2AndExplainOnStderr) {
-  for (const char* arguments :
-       {"--nonsense", "nonsense", "verify --nonsense", "bench --threads 0", "bench --threads many",
-        "verify extra", "verify --filter", "bench --min-time -1", "verify bench",
-        "verify --filter no_such_case", "bench --filter no_such_case", "demo --filter no_such_case",
-        "ops --filter no_such_operation"}) {
+  for (const char* arguments : {"--nonsense",
+                                "nonsense",
+                                "verify --nonsense",
+                                "bench --threads 0",
+                                "bench --threads many",
+                                "verify extra",
+                                "verify --filter",
+                                "bench --min-time -1",
+                                "verify bench",
+                                "verify --filter no_such_case",
+                                "bench --filter no_such_case",
+                                "demo --filter no_such_case",
+                                "ops --filter no_such_operation",
+                                "devices --filter no_such_device",
+                                "--verbose verify",
+                                "--device",
+                                "--json nonsense",
+                                "--device cpu graph show x",
+                                "verify --checked",
+                                "verify --checked --kernels msl --device null"}) {
     const CommandResult result = run_norite(arguments);
     EXPECT_EQ(result.exit_code, 2) << arguments;
     EXPECT_EQ(result.out, "") << arguments;
     EXPECT_NE(result.err.find("norite: error: "), std::string::npos) << result.err;
   }
+}
+
+TEST(Usage, OptionsThatVerbsShareMayStandBeforeTheVerb) {
+  for (const auto& [before, after] :
+       {std::pair{"--json devices", "devices --json"},
+        {"--device=cpu --threads 1 devices --json", "devices --device cpu --threads 1 --json"},
+        {"--filter rms_norm --json --device cpu ops", "ops --filter rms_norm --json --device cpu"},
+        {"--json kernel run --help", "kernel run --help"}}) {
+    const CommandResult expected = run_norite(after);
+    EXPECT_EQ(expected.exit_code, 0) << after;
+    const CommandResult result = run_norite(before);
+    EXPECT_EQ(result.exit_code, 0) << before << result.err;
+    EXPECT_EQ(result.out, expected.out) << before;
+  }
+}
+
+TEST(Usage, OptionsOfOneVerbFollowIt) {
+  const CommandResult result = run_norite("--verbose verify");
+  EXPECT_NE(result.err.find("follow their verb"), std::string::npos) << result.err;
+}
+
+TEST(Output, ThatCannotBeWrittenExitsWith70) {
+#ifdef __linux__
+  for (const char* arguments : {"devices", "ops --device cpu --json", "--help", "--version"}) {
+    const CommandResult result =
+        run_norite(arguments, R"(sh -c '"$0" "$@" >/dev/full')");  // norite is $0
+    EXPECT_EQ(result.exit_code, 70) << arguments;
+    EXPECT_NE(result.err.find("stdout cannot be written to"), std::string::npos) << result.err;
+  }
+#else
+  GTEST_SKIP() << "no /dev/full here";
+#endif
+}
+
+TEST(Devices, AreFilteredByIdAndName) {
+  const json all = run_norite("devices --json").json()["devices"];
+  for (const json& device : all) {
+    for (const char* key : {"id", "name"}) {
+      const std::string text = device[key];
+      const json found = run_norite("devices --json --filter '" + text + "'").json()["devices"];
+      EXPECT_NE(std::find(found.begin(), found.end(), device), found.end()) << found.dump();
+    }
+  }
+  EXPECT_EQ(run_norite("devices --json --filter cpu").json()["devices"].size(), 1u);
 }
 
 TEST(Devices, MissingOnesExitWith3) {

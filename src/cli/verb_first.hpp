@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace norite::cli {
+
+/// The arguments with what stands before the verb behind it, where CLI11 looks for its options:
+/// `--json verify` becomes `verify --json`. Only the options that verbs share move, all or none.
+std::vector<std::string> verb_first(std::vector<std::string> arguments, const CLI::App& app);
+
+}  // namespace norite::cli
