@@ -10,7 +10,12 @@
 
 #include "cases/timing.hpp"
 
+#include <norite/version.hpp>
+
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+
+#include <ctime>
 
 namespace norite::cli {
 namespace {
@@ -24,6 +29,8 @@ struct BenchResult {
 };
 
 struct BenchReport {
+  std::string command;
+  std::string date;  ///< ISO 8601, in UTC, when it began
   DeviceInfo device;
   std::string_view store_kind;
   double copy_gb_per_s = 0;
@@ -33,6 +40,7 @@ struct BenchReport {
 };
 
 Result<BenchReport> run(const Options& options) {
+  const std::string date = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
   NORITE_TRY_ASSIGN(const Device device, open_device(options));
   const unsigned suite = cases::runs_on_host(device) ? cases::kBench : cases::kBenchGpu;
   auto selected = select_cases(suite, options);
@@ -42,7 +50,10 @@ Result<BenchReport> run(const Options& options) {
   Progress progress(rows.size() + 2, options.json);
   progress.next("copy and read bandwidth");
   NORITE_TRY_ASSIGN(cases::RoofProbe probe, cases::RoofProbe::make(device));
-  BenchReport report{.device = device.info(), .store_kind = probe.store_kind()};
+  BenchReport report{.command = options.command,
+                     .date = date,
+                     .device = device.info(),
+                     .store_kind = probe.store_kind()};
   Meter meter(device, std::move(probe), options.min_time_s);
   NORITE_TRY(meter.roof_gb_per_s(Roof::copy));
   for (const Case* row : rows) {
@@ -68,8 +79,9 @@ Result<BenchReport> run(const Options& options) {
 
 void print_text(const BenchReport& report) {
   fmt::print("{}: {}\n", paint(report.device.id, Tone::strong), describe(report.device));
-  fmt::print("roof: copy {:.1f} GB/s ({} stores), read {:.1f} GB/s\n\n", report.copy_gb_per_s,
-             report.store_kind, report.read_gb_per_s);
+  fmt::print(
+      "roof: copy {:.1f} GB/s ({} stores), read {:.1f} GB/s (a copy counts both directions)\n\n",
+      report.copy_gb_per_s, report.store_kind, report.read_gb_per_s);
   Table table(
       {{"case"}, {"time", Align::right}, {"GB/s", Align::right}, {"of roof", Align::right}});
   for (const auto& [row, measurement] : report.results) {
@@ -99,6 +111,9 @@ Json to_json(const BenchReport& report) {
                        {"share_of_roof", measurement.share_of_roof}});
   }
   return {{"schema_version", kSchemaVersion},
+          {"version", version()},
+          {"date", report.date},
+          {"command", report.command},
           {"device", report.device.id},
           {"device_name", describe(report.device)},
           {"threads", report.device.threads},

@@ -89,20 +89,23 @@ Result<std::vector<GraphMeasurement>> measure_graphs(const Device& device, std::
 }
 
 void print_graphs(const std::vector<GraphMeasurement>& measurements) {
+  const auto microseconds = [](std::optional<double> time) {
+    return time ? fmt::format("{:.2f} µs", *time) : std::string(kNothing);
+  };
   Table table({{"graph"},
                {"operations", Align::right},
                {"bytes", Align::right},
                {"time", Align::right},
-               {"faster", Align::right},
+               {"speedup (by bytes)", Align::right},
                {"beyond kernels, each", Align::right},
                {"a launch", Align::right}});
   for (const GraphMeasurement& one : measurements) {
-    table.add({one.name, fmt::format("{}", one.operations), fmt::format("{}", one.bytes),
-               time_text(one.time_us_p50),
-               one.speedup > 0 ? fmt::format("{:.2f} of {:.2f}", one.speedup, one.promised) : "-",
-               one.kernels_us > 0 ? fmt::format("{:.2f} µs", one.overhead_us()) : "-",
-               one.launch_us ? fmt::format("{:.2f} µs", *one.launch_us) : "-"});
+    const std::string speedup = fmt::format("{:.2f} ({:.2f})", one.speedup, one.promised);
+    table.add({one.name, fmt::format("{}", one.operations), size_text(one.bytes),
+               time_text(one.time_us_p50), one.speedup > 0 ? speedup : std::string(kNothing),
+               microseconds(one.overhead_us()), microseconds(one.launch_us)});
   }
+  table.drop_columns_of_nothing();
   table.print();
 }
 
@@ -115,7 +118,8 @@ Json to_json(const std::vector<GraphMeasurement>& measurements) {
                 {"time_us_p50", one.time_us_p50}};
     if (one.kernels_us > 0) {
       row["kernels_us"] = one.kernels_us;
-      row["overhead_us_per_operation"] = one.overhead_us();
+      const auto overhead = one.overhead_us();
+      row["overhead_us_per_operation"] = overhead ? Json(*overhead) : Json(nullptr);
     }
     if (one.speedup > 0) {
       row["speedup"] = one.speedup;

@@ -21,8 +21,10 @@ struct GraphMeasurement {
   double promised = 0;
   /// Of one operation among others like it, without what a replay costs once.
   std::optional<double> launch_us = {};
-  /// What the run takes beyond its kernels, for each operation.
-  [[nodiscard]] double overhead_us() const {
+  /// What the run takes beyond its kernels, for each operation. None where they were not timed, or
+  /// took longer one by one, as they are timed, than all of them did together.
+  [[nodiscard]] std::optional<double> overhead_us() const {
+    if (kernels_us <= 0 || time_us_p50 < kernels_us) return std::nullopt;
     return (time_us_p50 - kernels_us) / static_cast<double>(operations);
   }
 };

@@ -2,7 +2,7 @@
 #include "cli/command_line.hpp"
 
 #include "cli/kernel_command_line.hpp"
-#include "cli/terminal.hpp"
+#include "cli/text.hpp"
 #include "cli/verb_first.hpp"
 #include "cli/verbs.hpp"
 
@@ -37,6 +37,12 @@ Environment:
   NORITE_DEVICE        the device where --device is not given
   NORITE_NUM_THREADS   the number of threads where --threads is not given
   NORITE_CPU_TARGET    a SIMD level instead of the best one; 'norite --version' lists them
+  NORITE_CACHE_DIR     the folder for compiled kernels
+  NORITE_CLANG         the clang++ that compiles kernel text for the CPU
+  NORITE_CUDA_LIBRARY  the path of NVIDIA's driver library
+  NORITE_NVRTC         the path of the library that compiles kernels for NVIDIA GPUs
+  NORITE_METAL_RUNTIME a library in place of macOS's Metal; for tests
+  CUDA_LAUNCH_BLOCKING CUDA's own: with 1, every launch is waited for
   NO_COLOR             no colours, even on a terminal
 
 Exit codes:
@@ -66,7 +72,7 @@ With --reference, the cases come from a safetensors file instead: its metadata k
 JSON object from case names to parameters, and CASE/FIELD names each tensor.
 
 Examples:
-  norite verify                                 all of them, in a few seconds
+  norite verify                                 all of them; a GPU compiles its kernels first
   norite verify -v --filter 'in_place'          one line for each case that runs in place
   NORITE_CPU_TARGET=SSE4 norite verify          on another SIMD level
   norite verify --device cpu --kernels msl      the kernels that GPUs run, executed on the CPU
@@ -78,13 +84,19 @@ constexpr const char* kBench =
     "plain reads), which is measured on the same threads between their repeats.\n";
 constexpr const char* kBenchFooter = R"(
 Times are medians. Bytes count each operand once. A share above 1 means that the data fits in a
-cache.
+cache. Captured graphs are measured after the operations; with --filter only where no case has the
+text in its name, as with the last two examples.
 
 Examples:
   norite bench                                  everything, in a few minutes
   norite bench --threads 1 --filter 'rms_norm['
-  norite bench --json --min-time 2 > bench.json)";
+  norite bench --json --min-time 2 > bench.json
+  norite bench --filter gemma                   a block of a model: eager, replayed, optimised
+  norite bench --filter decode                  norms of a decoder in a graph)";
 
+constexpr const char* kGraphFooter = R"(
+Examples:
+  norite graph show block.json | dot -Tsvg > block.svg)";
 constexpr const char* kGraphShow =
     "Prints the operations of a captured graph, which of them wait for which, and which run side "
     "by\n"
@@ -117,6 +129,8 @@ class CommandLine {
   }
 
   ExitCode run(int argc, char** argv) {
+    options_.command = "norite";
+    for (int i = 1; i < argc; ++i) options_.command += " " + shell_word(argv[i]);
     auto arguments = verb_first({argv + std::min(argc, 1), argv + argc}, app_);
     const bool option_first = !arguments.empty() && arguments.front().starts_with('-');
     std::ranges::reverse(arguments);  // as CLI11 wants them
@@ -173,8 +187,15 @@ class CommandLine {
 
   void add_graph() {
     CLI::App* graph = app_.add_subcommand("graph", "Look at captured graphs");
-    graph->footer("");
-    graph->require_subcommand(1);
+    graph->footer(kGraphFooter);
+    graph->require_subcommand(0, 1);
+    graph->callback([this, graph] {
+      if (!graph->get_subcommands().empty()) return;
+      chosen_ = [graph] {
+        fmt::print("{}", graph->help("norite"));
+        return ExitCode::ok;
+      };
+    });
     CLI::App* show = graph->add_subcommand("show", "Print a graph as Graphviz text");
     show->footer(kGraphShowFooter);
     show->add_option("FILE", options_.file, "What Graph::json() gave")->required()->type_name("");

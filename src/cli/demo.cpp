@@ -108,8 +108,8 @@ void print_results(const DemoReport& report) {
 
 void print_footer(const DemoReport& report) {
   fmt::print(
-      "\n  roof     copy {:.1f} GB/s, read {:.1f} GB/s, measured between the runs on the same "
-      "threads\n"
+      "\n  roof     copy {:.1f} GB/s, read {:.1f} GB/s (a copy counts both directions), measured\n"
+      "           between the runs on the same threads\n"
       "  error    largest deviation from float64, relative to the terms that were added up\n",
       report.copy_gb_per_s, report.read_gb_per_s);
   const auto total = static_cast<std::ptrdiff_t>(report.results.size());

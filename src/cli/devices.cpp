@@ -26,7 +26,8 @@ Json to_json(const DeviceInfo& info) {
 }
 
 std::string memory_text(int64_t bytes) {
-  return bytes > 0 ? fmt::format("{:.1f} GiB", static_cast<double>(bytes) / 0x1p30) : "–";
+  return bytes > 0 ? fmt::format("{:.1f} GiB", static_cast<double>(bytes) / 0x1p30)
+                   : std::string(kNothing);
 }
 
 void print_table(const std::vector<DeviceInfo>& infos) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/table.hpp"
+#include "cli/text.hpp"
 #include "cli/text_file.hpp"
 #include "cli/verbs.hpp"
 
@@ -36,7 +37,7 @@ void print_table(const GraphDescription& graph) {
     const auto& one = graph.operations[i];
     table.add({fmt::format("{}", one.stage), fmt::format("{}", i), one.name,
                operands_text(one.reads), operands_text(one.writes),
-               fmt::format("{}", fmt::join(one.after, ", ")), fmt::format("{}", one.bytes)});
+               fmt::format("{}", fmt::join(one.after, ", ")), size_text(one.bytes)});
   }
   table.print();
 }

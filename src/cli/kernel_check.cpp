@@ -82,6 +82,7 @@ ExitCode kernel_check(const KernelOptions& options) {
   if (!file) return report(file.error());
   auto diagnostics = check_kernels(file->text, file->defines);
   if (!diagnostics) return report(diagnostics.error());
+  for (Diagnostic& one : *diagnostics) one.message = with_hint(std::move(one.message));
   const CheckReport result{options.file, *std::move(diagnostics)};
   options.common.json ? print_json(to_json(result)) : print_text(result);
   return result.count(Severity::error) == 0 ? ExitCode::ok : ExitCode::check_failed;

@@ -12,7 +12,7 @@ constexpr const char* kKernelFooter = R"(
 Examples:
   norite kernel list scale.metal              its kernels and what they take
   norite kernel check scale.metal             what Metal would refuse, with file and line
-  norite kernel run scale.metal --grid 1000 --threads 256 --checked \
+  norite kernel run scale.metal --entry scale --grid 1000 --threads 256 --checked \
       --arg 0=x.npy --arg 1=zeros:f32[1000] --arg 2=bytes:f32:0.5)";
 
 constexpr const char* kList =
@@ -48,7 +48,7 @@ The grid: --groups counts groups of --threads threads; --grid counts threads, an
 its edges are smaller where it is no multiple of --threads.
 
 Examples:
-  norite kernel run scale.metal --grid 1000 --threads 256 \
+  norite kernel run scale.metal --entry scale --grid 1000 --threads 256 \
       --arg 0=x.npy --arg 1=zeros:f32[1000] --arg 2=bytes:f32:0.5 --save 1=y.npy
   norite kernel run norm.metal --entry rms_norm --groups 37 --threads 256 \
       --threadgroup-memory 0:1024 --arg 0=x.npy --arg 1=zeros:f32[37] \

@@ -122,4 +122,14 @@ Result<KernelFile> load_kernel_file(const KernelOptions& options) {
   return file;
 }
 
+std::string with_hint(std::string message) {
+  const bool lacks_file = message.find("could not find include file") != message.npos;
+  return lacks_file ? message + " (-I DIR adds a folder to look in)" : message;
+}
+
+ExitCode report_kernel(Error error) {
+  error.message = with_hint(std::move(error.message));
+  return report(error);
+}
+
 }  // namespace norite::cli

@@ -17,4 +17,9 @@ struct KernelFile {
 /// occurs nowhere in the file or what it includes.
 Result<KernelFile> load_kernel_file(const KernelOptions& options);
 
+/// The message of what is wrong with a file, with the option that may help.
+std::string with_hint(std::string message);
+/// `report`, with that message.
+ExitCode report_kernel(Error error);
+
 }  // namespace norite::cli

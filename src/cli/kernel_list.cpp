@@ -97,7 +97,7 @@ ExitCode kernel_list(const KernelOptions& options) {
   const auto file = load_kernel_file(options);
   if (!file) return report(file.error());
   const auto info = inspect_kernels(file->text, file->defines);
-  if (!info) return report(info.error());
+  if (!info) return report_kernel(info.error());
   options.common.json ? print_json(to_json(options.file, *info)) : print_text(options.file, *info);
   return ExitCode::ok;
 }

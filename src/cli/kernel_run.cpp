@@ -166,7 +166,7 @@ void print_text(const RunReport& report, const KernelOptions& options) {
 
 ExitCode kernel_run(const KernelOptions& options) {
   const auto result = run(options);
-  if (!result) return report(result.error());
+  if (!result) return report_kernel(result.error());
   options.common.json ? print_json(to_json(*result)) : print_text(*result, options);
   return ExitCode::ok;
 }

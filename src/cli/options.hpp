@@ -23,6 +23,8 @@ struct Options {
   bool markdown = false;  ///< ops
   std::string file = {};  ///< graph show
   bool table = false;     ///< graph show: operations as a table
+  /// The command line itself, as a shell would take it.
+  std::string command = {};
 };
 
 /// Opens the device that the options name; one that computes, or an error of code unsupported. What

@@ -44,6 +44,19 @@ std::vector<size_t> Table::widths() const {
   return widths;
 }
 
+void Table::drop_columns_of_nothing() {
+  for (size_t i = columns_.size(); i-- > 0;) {
+    const bool says_nothing = std::ranges::all_of(
+        rows_, [&](const auto& row) { return is_heading(row) || row[i].text == kNothing; });
+    if (!says_nothing) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    for (auto& row : rows_) {
+      if (!is_heading(row)) row.erase(row.begin() + at);
+    }
+    columns_.erase(columns_.begin() + at);
+  }
+}
+
 void Table::print() const {
   const std::vector<size_t> width = widths();
   const bool sectioned =

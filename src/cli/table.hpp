@@ -22,6 +22,9 @@ struct Cell {
   Tone tone;
 };
 
+/// The text of a cell that has nothing to say.
+inline constexpr std::string_view kNothing = "–";
+
 /// Rows printed to stdout in aligned columns, with a rule under the header.
 class Table {
  public:
@@ -30,6 +33,8 @@ class Table {
   void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
   /// A line of its own above the rows that follow.
   void heading(std::string text) { rows_.push_back({Cell(std::move(text), Tone::strong)}); }
+  /// Leaves out columns that say nothing in any row.
+  void drop_columns_of_nothing();
   void print() const;
   /// The same as a Markdown table.
   void print_markdown() const;

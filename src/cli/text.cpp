@@ -12,10 +12,26 @@ std::string shape_text(const Shape& shape) {
   return fmt::format("{}", fmt::join(shape.begin(), shape.end(), "×"));
 }
 
+std::string size_text(int64_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  if (size < 0x1p20) return fmt::format("{:.3g} KiB", size / 0x1p10);
+  if (size < 0x1p30) return fmt::format("{:.3g} MiB", size / 0x1p20);
+  return fmt::format("{:.3g} GiB", size / 0x1p30);
+}
+
 std::string time_text(double microseconds) {
   if (microseconds < 1e3) return fmt::format("{:.1f} µs", microseconds);
   if (microseconds < 1e6) return fmt::format("{:.2f} ms", microseconds / 1e3);
   return fmt::format("{:.2f} s", microseconds / 1e6);
+}
+
+std::string shell_word(std::string_view word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=,./:+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 std::string error_text(double error) {

@@ -4,14 +4,20 @@
 
 #include <norite/shape.hpp>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace norite::cli {
 
 /// "4096×4096"
 std::string shape_text(const Shape& shape);
+/// "466 KiB", "214 MiB"
+std::string size_text(int64_t bytes);
 /// "12.3 µs", "4.56 ms", "1.20 s"
 std::string time_text(double microseconds);
+/// A word as a shell reads it, in quotes where it needs them.
+std::string shell_word(std::string_view word);
 /// "3.2e-07"; an infinite error is "wrong".
 std::string error_text(double error);
 

@@ -221,6 +221,12 @@ void print_summary(const VerifyReport& report) {
                status_cell(worst->status)});
   }
   table.print();
+  const auto is_16_bit = [](const VerifyResult& result) {  // f32 operations may write copies of it
+    return result.tolerance >= cases::unit_roundoff(DType::f16);
+  };
+  if (std::ranges::any_of(report.results, is_16_bit)) {
+    fmt::print("\n  of tolerance: most of a 16-bit tolerance is the final rounding\n");
+  }
 }
 
 void print_text(const VerifyReport& report, bool verbose) {

@@ -343,13 +343,21 @@ void fold_pragma_operators(Tokens& tokens) {
   tokens.resize(kept);
 }
 
+/// Boost.Wave begins its messages with how bad they are; everything that is refused is an error.
+std::string_view without_severity(std::string_view message) {
+  for (const std::string_view severity : {"fatal error: ", "error: ", "warning: "}) {
+    if (message.starts_with(severity)) return message.substr(severity.size());
+  }
+  return message;
+}
+
 Result<Text> run(const Source& source, const Specialisation& macros) {
   std::string text = prepared(source.text);
   Collector collector(source.name);
   const auto refuse_at = [&](std::string_view file, size_t line, size_t column,
                              std::string_view message) {
     const Location where = collector.location_of(file, line, column);
-    return refuse(collector.text(), where, message);
+    return refuse(collector.text(), where, without_severity(message));
   };
   try {
     Context context(text.begin(), text.end(), source.name.c_str());

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 
 namespace norite {
 namespace {
@@ -22,8 +23,10 @@ void expect_keys(const json& object, std::initializer_list<const char*> keys) {
 TEST(Help, IsPrintedWithoutArguments) {
   const CommandResult result = run_norite("");
   EXPECT_EQ(result.exit_code, 0);
-  for (const char* text : {"demo", "devices", "ops", "verify", "bench", "NORITE_DEVICE",
-                           "NORITE_NUM_THREADS", "NORITE_CPU_TARGET", "NO_COLOR", "Exit codes"}) {
+  for (const char* text :
+       {"demo", "devices", "ops", "verify", "bench", "NORITE_DEVICE", "NORITE_NUM_THREADS",
+        "NORITE_CPU_TARGET", "NORITE_CACHE_DIR", "NORITE_CLANG", "NORITE_CUDA_LIBRARY",
+        "NORITE_NVRTC", "NORITE_METAL_RUNTIME", "CUDA_LAUNCH_BLOCKING", "NO_COLOR", "Exit codes"}) {
     EXPECT_NE(result.out.find(text), std::string::npos) << text;
   }
 }
@@ -186,6 +189,17 @@ TEST(Verify, ReportsEveryCaseAsJson) {
   }
 }
 
+TEST(Verify, ExplainsTolerancesOf16Bits) {
+  const std::string note = "most of a 16-bit tolerance is the final rounding";
+  const auto notes = [&](const char* filter) {
+    const std::string verify = "verify --device cpu --filter ";
+    return run_norite(verify + filter).out.find(note) != std::string::npos;
+  };
+  EXPECT_TRUE(notes("'rms_norm_mul[bf16,rows=3'"));
+  EXPECT_TRUE(notes("'rope[f32'"));  // some of them write a copy of 16 bits
+  EXPECT_FALSE(notes("'rms_norm_mul[f32,rows=3'"));
+}
+
 TEST(Bench, ReportsSharesOfTheRoofAsJson) {
   const CommandResult result =
       run_norite("bench --json --min-time 0.001 --threads 1 --filter 'rms_norm_mul[f32,rows=64'");
@@ -202,6 +216,31 @@ TEST(Bench, ReportsSharesOfTheRoofAsJson) {
   EXPECT_EQ(row["shape"], json({64, 4096}));
   EXPECT_GT(row["time_us_p50"], 0);
   EXPECT_GT(row["share_of_roof"], 0);
+}
+
+TEST(Bench, SaysWhereItsResultComesFrom) {
+  const CommandResult result = run_norite(
+      "--json bench --device cpu --min-time 0 --filter 'rms_norm_mul[f32,rows=64,dim=4096]'");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = result.json();
+  const std::string version = document["version"];
+  EXPECT_TRUE(run_norite("--version").out.starts_with("norite " + version + "\n"));
+  EXPECT_EQ(document["command"],
+            "norite --json bench --device cpu --min-time 0 --filter "
+            "'rms_norm_mul[f32,rows=64,dim=4096]'");
+  std::tm date = {};
+  const std::string text = document["date"];
+  const char* end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &date);
+  ASSERT_NE(end, nullptr) << text;
+  EXPECT_EQ(*end, '\0') << text;
+  EXPECT_NEAR(std::difftime(timegm(&date), std::time(nullptr)), 0, 600) << text;
+}
+
+TEST(Bench, SaysWhatItsRoofCounts) {
+  const CommandResult result =
+      run_norite("bench --device cpu --min-time 0 --filter 'rms_norm_mul[f32,rows=64'");
+  EXPECT_NE(result.out.find("GB/s (a copy counts both directions)\n"), std::string::npos)
+      << result.out;
 }
 
 TEST(Demo, ChecksAndTimes) {

@@ -5,6 +5,7 @@
 #include "command.hpp"
 
 #include "cases/gemma_block.hpp"
+#include "cli/bench_graph.hpp"
 #include "support.hpp"
 
 namespace norite {
@@ -43,7 +44,6 @@ TEST(GraphShow, TellsBadFiles) {
   EXPECT_EQ(bad.out, "");
   EXPECT_NE(run_norite("graph show no_such_file.json").exit_code, 0);
   EXPECT_EQ(run_norite("graph show").exit_code, 2);
-  EXPECT_EQ(run_norite("graph").exit_code, 2);
 }
 
 TEST(GraphBench, MeasuresEagerReplayedAndOptimised) {
@@ -59,6 +59,50 @@ TEST(GraphBench, MeasuresEagerReplayedAndOptimised) {
   EXPECT_GT(graphs[2].at("speedup"), 0.0);
   const double before = graphs[0].at("bytes"), after = graphs[2].at("bytes");
   EXPECT_DOUBLE_EQ(graphs[2].at("speedup_promised_by_bytes"), before / after);
+  for (const int i : {0, 1}) {
+    const auto& overhead = graphs[i].at("overhead_us_per_operation");
+    const bool beyond = graphs[i].at("time_us_p50") >= graphs[i].at("kernels_us");
+    EXPECT_EQ(overhead.is_number(), beyond) << graphs[i].dump();
+    EXPECT_EQ(overhead.is_null(), !beyond) << graphs[i].dump();
+  }
+}
+
+TEST(GraphShow, HelpIsPrintedWithoutAVerb) {
+  for (const char* group : {"graph", "kernel"}) {
+    const auto result = run_norite(group);
+    EXPECT_EQ(result.exit_code, 0) << group;
+    EXPECT_EQ(result.err, "") << group;
+    EXPECT_NE(result.out.find("Usage: norite " + std::string(group)), std::string::npos)
+        << result.out;
+  }
+}
+
+TEST(GraphBench, PrintsSizesAndOnlyColumnsThatSaySomething) {
+  const auto block = run_norite("bench --device cpu --filter gemma_block,batch=1 --min-time 0");
+  ASSERT_EQ(block.exit_code, 0) << block.err;
+  for (const char* text : {" 466 KiB ", "speedup (by bytes)", " (1.36)"}) {
+    EXPECT_NE(block.out.find(text), std::string::npos) << text << block.out;
+  }
+  EXPECT_EQ(block.out.find("a launch"), std::string::npos) << block.out;
+  const auto decode =
+      run_norite("bench --device cpu --filter bf16,decode,rms_norm,rows=8 --min-time 0");
+  ASSERT_EQ(decode.exit_code, 0) << decode.err;
+  for (const char* text : {" 8.5 MiB ", "a launch"}) {
+    EXPECT_NE(decode.out.find(text), std::string::npos) << text << decode.out;
+  }
+  for (const char* text : {"speedup", "beyond kernels", "–"}) {
+    EXPECT_EQ(decode.out.find(text), std::string::npos) << text << decode.out;
+  }
+}
+
+// Kernels are timed one by one; together they may take less.
+TEST(GraphBench, LeavesOutWhatIsNotBeyondTheKernels) {
+  cli::GraphMeasurement measured{.name = "", .operations = 4, .time_us_p50 = 26, .kernels_us = 10};
+  EXPECT_EQ(measured.overhead_us(), 4.0);
+  measured.time_us_p50 = 9;
+  EXPECT_EQ(measured.overhead_us(), std::nullopt);
+  measured.kernels_us = 0;
+  EXPECT_EQ(measured.overhead_us(), std::nullopt);
 }
 
 TEST(GraphBench, MeasuresNormsOfADecoder) {

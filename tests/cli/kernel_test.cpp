@@ -145,7 +145,9 @@ TEST_F(Kernel, HelpIsThereForEveryVerb) {
     EXPECT_EQ(result.exit_code, 0) << verb;
     EXPECT_NE(result.out.find("Examples:"), std::string::npos) << verb;
   }
-  EXPECT_EQ(run_norite("kernel").exit_code, 0);
+  const CommandResult alone = run_norite("kernel");
+  EXPECT_EQ(alone.exit_code, 0);
+  EXPECT_NE(alone.out.find("kernel run scale.metal --entry scale "), std::string::npos);
 }
 
 TEST_F(Kernel, ListsKernelsAsJson) {
@@ -434,6 +436,20 @@ TEST_F(KernelRun, IncludesComeFromTheFilesFolderAndFromOthers) {
                              arguments, folder.string()));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   std::filesystem::remove_all(elsewhere);
+}
+
+TEST_F(Kernel, AMissingIncludeIsToldOnceWithTheOptionThatHelps) {
+  const TemporaryFile file("including.metal", "#include \"nowhere.h\"\nkernel void k() {}\n");
+  const CommandResult check = run_norite("kernel check '" + file.path() + "'");
+  EXPECT_EQ(check.exit_code, 1) << check.err;
+  EXPECT_NE(check.out.find(file.path() + ":1:1: error: could not find include file: nowhere.h"),
+            std::string::npos)
+      << check.out;
+  EXPECT_NE(check.out.find("-I DIR"), std::string::npos) << check.out;
+  for (const std::string verb : {"list", "run"}) {
+    const CommandResult result = run_norite("kernel " + verb + " '" + file.path() + "'");
+    expect_refused(result, 4, ":1:1: could not find include file: nowhere.h (-I DIR");
+  }
 }
 
 TEST_F(KernelRun, CheckFindsNothingInGoodText) {
