@@ -7,7 +7,8 @@ import sys
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu_compare"
+BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
+SCRIPT = BENCH / "gpu_compare"
 
 
 def case(name, op, shape, us, gb_per_s):
@@ -19,8 +20,17 @@ NORITE = {"device_name": "a GPU", "roof_gb_per_s": 4000.0, "results": [
     case("norm", "rms_norm", [64, 4096], 100.0, 3800.0),
     case("heads", "fused_head_norm_rope", [8, 4, 128], 50.0, 2000.0),
     case("d", "flash_attn_train_bwd_compute_d", [256, 128], 20.0, 4200.0),
+    case("d of another size", "flash_attn_train_bwd_compute_d", [1024, 128], 80.0, 3000.0),
+    case("d of another head_dim", "flash_attn_train_bwd_compute_d", [1024, 64], 80.0, 3000.0),
+    case("norm of another size", "rms_norm", [128, 4096], 200.0, 3800.0),
     case("alone", "rope", [8, 4, 128], 10.0, 1000.0),
+], "graphs": [
+    {"graph": "graph[bf16,gemma_block,batch=1,eager]", "time_us_p50": 90.0},
+    {"graph": "graph[bf16,decode,rms_norm,rows=8,dim=4096]", "us_per_launch": 1.5},
+    {"graph": "graph[f32,decode,rms_norm,rows=8,dim=4096]", "us_per_launch": 2.5},
+    {"graph": "graph[bf16,decode,rms_norm,rows=8,dim=4096,chained]", "us_per_launch": 1.6},
 ]}
+DECODE = "graph[bf16,decode,rms_norm,rows=8,dim=4096]"
 PEERS = {"roof_GBps": 4200.0, "rows": [
     {"op": "rms_norm", "peer": "slow", "dtype": "bf16", "shape": [64, 4096], "us": 400.0,
      "GBps": 950.0},
@@ -33,6 +43,14 @@ PEERS = {"roof_GBps": 4200.0, "rows": [
     {"op": "head_norm_rope", "peer": "fast", "dtype": "bf16", "shape": [8, 4, 128], "us": 25.0},
     {"op": "attention D pre-pass", "peer": "fast", "dtype": "bf16", "shape": [2, 8, 16, 128],
      "us": 30.0, "GBps": 2100.0},
+    {"op": "attention D pre-pass", "peer": "slow", "dtype": "bf16", "shape": [2, 8, 8, 128],
+     "us": 20.0, "GBps": 1050.0},
+    {"op": "rms_norm decode (graph)", "peer": "slow", "dtype": "bf16", "shape": [8, 4096],
+     "us": 4.0},
+    {"op": "rms_norm decode (graph)", "peer": "fast", "dtype": "bf16", "shape": [8, 4096],
+     "us": 3.0},
+    {"op": "rms_norm decode (graph)", "peer": "fast", "dtype": "bf16", "shape": [64, 4096],
+     "us": 1.0},
     {"op": "attention fwd", "peer": "fast", "dtype": "bf16", "shape": [2, 8, 16, 128, True],
      "us": 30.0},
 ]}
@@ -69,7 +87,41 @@ class GpuCompare(unittest.TestCase):
         self.assertNotIn("peer_share", rows["heads"])
         self.assertAlmostEqual(rows["d"]["share"], 1.05)  # of copying, whatever bounds it
         self.assertAlmostEqual(rows["d"]["ratio"], 1.5)
+        self.assertEqual(rows["d"]["compared_by"], "time")
         self.assertNotIn("peer", rows["alone"])
+        self.assertNotIn("peer", rows["norm of another size"])
+
+    def test_decode(self):
+        rows = self.report("--norite-json", self.norite, "--peers-json", self.peers)
+        self.assertEqual(rows[DECODE]["peer"], "fast")
+        self.assertAlmostEqual(rows[DECODE]["us"], 1.5)
+        self.assertAlmostEqual(rows[DECODE]["ratio"], 2.0)
+        self.assertNotIn("peer", rows[DECODE.replace("bf16", "f32")])
+        # Others measure norms that do not wait for each other.
+        self.assertEqual([name for name in rows if name.startswith("graph[")],
+                         [DECODE, DECODE.replace("bf16", "f32")])
+
+    def test_shares_where_sizes_differ(self):
+        rows = self.report("--norite-json", self.norite, "--peers-json", self.peers)
+        row = rows["d of another size"]
+        self.assertEqual(row["compared_by"], "share")
+        self.assertEqual(row["peer_shape"], [2, 8, 16, 128])
+        self.assertAlmostEqual(row["ratio"], (3000 / 4000) / (2100 / 4200))
+        self.assertNotIn("peer", rows["d of another head_dim"])
+        done = self.run_script("--norite-json", self.norite, "--peers-json", self.peers)
+        marked = [line for line in done.stdout.splitlines() if line.endswith(" *")]
+        self.assertEqual(len(marked), 1, done.stdout)
+        self.assertIn("fast 2x8x16x128", marked[0])
+        self.assertIn("a ratio of shares", done.stdout)
+
+    def test_results_of_this_repository(self):
+        stored = BENCH / "results"
+        rows = self.report("--norite-json", str(stored / "h200.json"),
+                           "--peers-json", str(stored / "h200_peers.json"))
+        for kind, count in (("graph[bf16,decode,", 5),
+                            ("flash_attn_train_bwd_compute_d[bf16,", 3)):
+            ratios = [row["ratio"] for name, row in rows.items() if name.startswith(kind)]
+            self.assertEqual(len(ratios), count, kind)
 
     def test_saved_results(self):
         self.expect_compared(self.report("--norite-json", self.norite, "--peers-json", self.peers))
