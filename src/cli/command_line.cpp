@@ -5,11 +5,9 @@
 #include "cli/text.hpp"
 #include "cli/verb_first.hpp"
 #include "cli/verbs.hpp"
-
-#include <norite/version.hpp>
+#include "cli/version_flag.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -69,7 +67,9 @@ constexpr const char* kVerify =
     "guard bytes around every tensor with what they were.\n";
 constexpr const char* kVerifyFooter = R"(
 With --reference, the cases come from a safetensors file instead: its metadata key 'cases' is a
-JSON object from case names to parameters, and CASE/FIELD names each tensor.
+JSON object from case names to parameters, and CASE/FIELD names each tensor. Read are cases of the
+operations rms_norm, residual_rms_norm, head_norm_rope, rope and attention (its D); others are
+skipped.
 
 Examples:
   norite verify                                 all of them; a GPU compiles its kernels first
@@ -106,16 +106,6 @@ Examples:
   norite graph show block.json | dot -Tsvg > block.svg
   norite graph show --table block.json)";
 
-std::string version_text() {
-#if defined(__clang__)
-  const std::string_view compiler = "clang " __clang_version__;
-#else
-  const std::string_view compiler = "gcc " __VERSION__;
-#endif
-  return fmt::format("norite {}\ncompiler: {}\nbackends: {}\nSIMD levels: {}", version(), compiler,
-                     fmt::join(Device::backends(), ", "), fmt::join(Device::cpu_targets(), ", "));
-}
-
 using Verb = ExitCode (*)(const Options&);
 
 /// The command's verbs as CLI11 sees them, with the options that each has.
@@ -123,7 +113,7 @@ class CommandLine {
  public:
   CommandLine() {
     app_.footer(kFooter);
-    app_.set_version_flag("--version", version_text, "Print version, compiler and SIMD levels");
+    add_version_flag(app_);
     app_.require_subcommand(0, 1);
     add_verbs();
   }
@@ -201,6 +191,7 @@ class CommandLine {
     show->add_option("FILE", options_.file, "What Graph::json() gave")->required()->type_name("");
     CLI::Option* table = show->add_flag("--table", options_.table, "Print a table instead");
     show->add_flag("--json", options_.json, "Print JSON instead")->excludes(table);
+    add_version_flag(*show);
     show->callback([this] { chosen_ = [this] { return graph_show(options_); }; });
     show->preparse_callback([show](size_t) { show->description(kGraphShow); });
   }
@@ -215,7 +206,7 @@ class CommandLine {
     sub->add_option("--threads", options_.threads, "CPU threads that run kernels")
         ->check(CLI::Range(1, 1024).description(""))
         ->type_name("N");
-    sub->set_version_flag("--version", version_text, "Print version, compiler and SIMD levels");
+    add_version_flag(*sub);
     sub->callback([this, verb] { chosen_ = [this, verb] { return verb(options_); }; });
     // The list of verbs shows the summary; a verb's own help says more.
     sub->preparse_callback([sub, description](size_t) { sub->description(description); });

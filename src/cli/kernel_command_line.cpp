@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/kernel_command_line.hpp"
 
+#include "cli/version_flag.hpp"
+
 #include <fmt/format.h>
 
 namespace norite::cli {
@@ -89,6 +91,7 @@ CLI::App* KernelCommandLine::add_verb(const std::string& name, Verb verb,
   add_list(sub, "-I,--include", options_.include_directories,
            "Where #include looks, after the file's own folder", "DIR");
   sub->add_flag("--json", options_.common.json, "Print JSON on stdout, and no progress");
+  add_version_flag(*sub);
   sub->callback([this, verb] { chosen_ = [this, verb] { return verb(options_); }; });
   sub->preparse_callback([sub, description](size_t) { sub->description(description); });
   return sub;

@@ -52,6 +52,16 @@ TEST(Version, NamesCompilerBackendsAndSimdLevels) {
   }
 }
 
+TEST(Version, IsToldByEveryVerb) {
+  const CommandResult expected = run_norite("--version");
+  for (const std::string verb : {"demo", "devices", "ops", "verify", "bench", "graph show",
+                                 "kernel list", "kernel check", "kernel run"}) {
+    const CommandResult result = run_norite(verb + " --version");
+    EXPECT_EQ(result.exit_code, 0) << verb << result.err;
+    EXPECT_EQ(result.out, expected.out) << verb;
+  }
+}
+
 TEST(Usage, MistakesExitWith2AndExplainOnStderr) {
   for (const char* arguments : {"--nonsense",
                                 "nonsense",
