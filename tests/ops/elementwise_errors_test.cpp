@@ -34,12 +34,14 @@ Spoiled<Op> five_axes(Tensors& tensors, const std::vector<Field<Op>>& fields) {
 }
 
 template <class Op>
-std::vector<Spoiled<Op>> wrong_scalars() {
+std::vector<Spoiled<Op>> wrong_options() {
   if constexpr (requires(Op op) { op.cap; }) {
     return {with("cap", &Op::cap, 0.0f), with("cap", &Op::cap, -1.0f), with("cap", &Op::cap, NAN),
             with("cap", &Op::cap, INFINITY)};
   } else if constexpr (requires(Op op) { op.factor; }) {
     return {with("factor", &Op::factor, NAN), with("factor", &Op::factor, -INFINITY)};
+  } else if constexpr (requires(Op op) { op.form; }) {
+    return with_unknown("form", &Op::form, 2);
   } else {
     return {};
   }
@@ -67,7 +69,7 @@ struct Elementwise {
     return pairs;
   }
   static std::vector<Spoiled<Op>> others(Tensors& tensors) {
-    auto rows = wrong_scalars<Op>();
+    auto rows = wrong_options<Op>();
     rows.push_back(five_axes(tensors, fields()));
     return rows;
   }

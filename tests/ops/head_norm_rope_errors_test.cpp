@@ -112,17 +112,18 @@ std::vector<Spoiled<Op>> cached_others(Tensors& tensors) {
 template <class Op, Angles kAngles>
 std::vector<Spoiled<Op>> rope_others(const char* x, View Op::* input, Tensors& tensors) {
   auto rows = head_others<Op>(x, input, tensors);
-  const auto more =
-      kAngles == Angles::cached ? cached_others<Op>(tensors) : computed_others<Op>(tensors);
-  rows.insert(rows.end(), more.begin(), more.end());
+  append(rows,
+         kAngles == Angles::cached ? cached_others<Op>(tensors) : computed_others<Op>(tensors));
+  append(rows, with_unknown("pairing", &Op::pairing, 3));
   return rows;
 }
 
 template <class Op>
-void add_eps(std::vector<Spoiled<Op>>& rows) {
+void add_norm_options(std::vector<Spoiled<Op>>& rows) {
   for (const float eps : {NAN, -1.0F, INFINITY, -INFINITY}) {
     rows.push_back(with("eps", &Op::eps, eps));
   }
+  append(rows, with_unknown("weight_mode", &Op::weight_mode, 2));
 }
 
 template <Angles kAngles>
@@ -147,7 +148,7 @@ struct FusedSpec {
   static std::vector<Pair> in_place() { return {{"y", "x"}}; }
   static std::vector<Spoiled<Op>> others(Tensors& tensors) {
     auto rows = rope_others<Op, kAngles>("x", &Op::x, tensors);
-    add_eps(rows);
+    add_norm_options(rows);
     return rows;
   }
 };
@@ -175,7 +176,7 @@ struct FusedBackwardSpec {
   static std::vector<Pair> in_place() { return {{"dx", "dy"}}; }
   static std::vector<Spoiled<Op>> others(Tensors& tensors) {
     auto rows = rope_others<Op, kAngles>("x", &Op::x, tensors);
-    add_eps(rows);
+    add_norm_options(rows);
     rows.push_back({"neither dx nor dw", "dx", [](Op& op) { op.dx = op.dw = {}; }});
     rows.push_back({"dw without a weight", "dw", [](Op& op) { op.weight = {}; }});
     return rows;

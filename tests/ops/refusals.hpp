@@ -76,7 +76,8 @@ struct Field {
 /// An output and the input that it may be.
 using Pair = std::pair<std::string_view, std::string_view>;
 
-/// A descriptor with one thing wrong, and the argument that its refusal must name.
+/// A descriptor with one thing wrong, and the argument that its refusal must name, or more of what
+/// it must begin with.
 template <class Op>
 struct Spoiled {
   const char* why;
@@ -88,6 +89,23 @@ struct Spoiled {
 template <class Op, class Value>
 Spoiled<Op> with(std::string argument, Value Op::* member, Value value) {
   return {"value", std::move(argument), [=](Op& op) { op.*member = value; }};
+}
+
+/// Rows of Spoiled for an enumeration of so many values: the first that it has not, and the last.
+template <class Op, class Choice>
+std::vector<Spoiled<Op>> with_unknown(const std::string& argument, Choice Op::* member,
+                                      int values) {
+  std::vector<Spoiled<Op>> rows;
+  for (const int value : {values, UINT8_MAX}) {
+    rows.push_back(with(argument + " is " + std::to_string(value) + ", expected", member,
+                        static_cast<Choice>(value)));
+  }
+  return rows;
+}
+
+template <class Op>
+void append(std::vector<Spoiled<Op>>& rows, const std::vector<Spoiled<Op>>& more) {
+  rows.insert(rows.end(), more.begin(), more.end());
 }
 
 template <class Spec>

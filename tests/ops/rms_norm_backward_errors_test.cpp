@@ -40,7 +40,7 @@ struct RmsNormBackwardSpec {
   static std::vector<Spoiled<Op>> others(Tensors& tensors) {
     const View plain = tensors.make({2, 2, 2, 2, kDim});
     const View scattered = tensors.scattered(kDim);
-    return {
+    std::vector<Spoiled<Op>> rows = {
         with("eps", &Op::eps, NAN),
         with("eps", &Op::eps, -1.0F),
         with("eps", &Op::eps, INFINITY),
@@ -63,6 +63,8 @@ struct RmsNormBackwardSpec {
            op.dw = tensors.make({kDim}, DType::f16);
          }},
     };
+    append(rows, with_unknown("weight_mode", &Op::weight_mode, 2));
+    return rows;
   }
 };
 
@@ -112,7 +114,9 @@ struct RmsNormBackwardDxSpec {
             per_row(required<&Op::rms_inv>("rms_inv")), written(required<&Op::dx>("dx"))};
   }
   static std::vector<Pair> in_place() { return {{"dx", "dy"}}; }
-  static std::vector<Spoiled<Op>> others(Tensors&) { return {}; }
+  static std::vector<Spoiled<Op>> others(Tensors&) {
+    return with_unknown("weight_mode", &Op::weight_mode, 2);
+  }
 };
 
 struct RmsNormBackwardDwSpec {

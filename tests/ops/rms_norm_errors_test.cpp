@@ -27,7 +27,7 @@ std::vector<Spoiled<Op>> norm_others(Tensors& tensors) {
     if constexpr (requires { op.scale; }) op.scale = plain;
     if constexpr (requires { op.residual; }) op.residual = op.sum = other;
   };
-  return {
+  std::vector<Spoiled<Op>> rows = {
       with("eps", &Op::eps, NAN),
       with("eps", &Op::eps, -1e-6F),
       with("eps", &Op::eps, INFINITY),
@@ -50,7 +50,15 @@ std::vector<Spoiled<Op>> norm_others(Tensors& tensors) {
        [&tensors](Op& op) { op.rms_inv = tensors.make(kRows, DType::bf16); }},
       {"rms_inv of all rows in one axis", "rms_inv",
        [&tensors](Op& op) { op.rms_inv = tensors.make({12}); }},
+      {"a weight mode that there is not, and no weight", "weight_mode",
+       [](Op& op) {
+         op.weight = {};
+         op.weight_mode = static_cast<ops::WeightMode>(2);
+       }},
   };
+  append(rows, with_unknown("weight_mode", &Op::weight_mode, 2));
+  append(rows, with_unknown("rounding", &Op::rounding, 2));
+  return rows;
 }
 
 struct RmsNormSpec {

@@ -1,51 +1,70 @@
 // SPDX-License-Identifier: MIT
 #include "norite/ops/gelu.hpp"
 
+#include <fmt/format.h>
+
 #include "ops/elementwise/elementwise_family.hpp"
 
 namespace norite::ops {
 
 namespace {
 
-ElementwiseFunction choose(GeluForm form, ElementwiseFunction erf, ElementwiseFunction tanh) {
-  return form == GeluForm::tanh ? tanh : erf;
+Result<ElementwiseFunction> choose(std::string_view operation, GeluForm form,
+                                   ElementwiseFunction erf, ElementwiseFunction tanh) {
+  switch (form) {
+    case GeluForm::erf:
+      return erf;
+    case GeluForm::tanh:
+      return tanh;
+  }
+  return Check(operation).refuse(
+      "form", fmt::format("is {}, expected erf (0) or tanh (1)", static_cast<int>(form)));
 }
 
 }  // namespace
 
 Result<void> gelu(Encoder& encoder, const Gelu& op) {
-  return encode_elementwise(encoder, "gelu",
-                            {.function = choose(op.form, kElementwiseGelu, kElementwiseGeluTanh),
-                             .inputs = {{{"x", op.x}}},
-                             .outputs = {{{"y", op.y}}}});
+  constexpr std::string_view kName = "gelu";
+  NORITE_TRY_ASSIGN(const auto function,
+                    choose(kName, op.form, kElementwiseGelu, kElementwiseGeluTanh));
+  return encode_elementwise(
+      encoder, kName,
+      {.function = function, .inputs = {{{"x", op.x}}}, .outputs = {{{"y", op.y}}}});
 }
 
 Result<void> gelu_backward(Encoder& encoder, const GeluBackward& op) {
-  return encode_elementwise(
-      encoder, "gelu_backward",
-      {.function = choose(op.form, kElementwiseGeluBackward, kElementwiseGeluTanhBackward),
-       .inputs = {{{"dy", op.dy}, {"x", op.x}}},
-       .outputs = {{{"dx", op.dx}}}});
+  constexpr std::string_view kName = "gelu_backward";
+  NORITE_TRY_ASSIGN(const auto function,
+                    choose(kName, op.form, kElementwiseGeluBackward, kElementwiseGeluTanhBackward));
+  return encode_elementwise(encoder, kName,
+                            {.function = function,
+                             .inputs = {{{"dy", op.dy}, {"x", op.x}}},
+                             .outputs = {{{"dx", op.dx}}}});
 }
 
 Result<void> gelu_mul(Encoder& encoder, const GeluMul& op) {
+  constexpr std::string_view kName = "gelu_mul";
+  NORITE_TRY_ASSIGN(const auto function,
+                    choose(kName, op.form, kElementwiseGeluMul, kElementwiseGeluTanhMul));
   return encode_elementwise(
-      encoder, "gelu_mul",
-      {.function = choose(op.form, kElementwiseGeluMul, kElementwiseGeluTanhMul),
-       .inputs = {{{"a", op.a}, {"b", op.b}}},
-       .outputs = {{{"y", op.y}}}});
+      encoder, kName,
+      {.function = function, .inputs = {{{"a", op.a}, {"b", op.b}}}, .outputs = {{{"y", op.y}}}});
 }
 
 Result<void> gelu_mul_backward(Encoder& encoder, const GeluMulBackward& op) {
-  return encode_product_backward(
-      encoder, "gelu_mul_backward",
-      {.both = choose(op.form, kElementwiseGeluMulBackward, kElementwiseGeluTanhMulBackward),
-       .forward = choose(op.form, kElementwiseGeluMul, kElementwiseGeluTanhMul),
-       .dy = op.dy,
-       .a = op.a,
-       .b = op.b,
-       .da = op.da,
-       .db = op.db});
+  constexpr std::string_view kName = "gelu_mul_backward";
+  NORITE_TRY_ASSIGN(const auto both, choose(kName, op.form, kElementwiseGeluMulBackward,
+                                            kElementwiseGeluTanhMulBackward));
+  NORITE_TRY_ASSIGN(const auto forward,
+                    choose(kName, op.form, kElementwiseGeluMul, kElementwiseGeluTanhMul));
+  return encode_product_backward(encoder, kName,
+                                 {.both = both,
+                                  .forward = forward,
+                                  .dy = op.dy,
+                                  .a = op.a,
+                                  .b = op.b,
+                                  .da = op.da,
+                                  .db = op.db});
 }
 
 }  // namespace norite::ops

@@ -50,7 +50,7 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
   const int64_t rows = row_count(params.rows);
   params.dim = op.x.shape().back();
   params.eps = op.eps;
-  params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
+  NORITE_TRY_ASSIGN(params.weight_mode, check_weight_mode(check, op.weight, op.weight_mode));
 
   std::vector<Argument> arguments = bind(
       kRmsNormBackwardParams + 1, {{kRmsNormBackwardX, op.x},

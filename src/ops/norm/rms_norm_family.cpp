@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ops/norm/rms_norm_family.hpp"
 
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "ops/check.hpp"
@@ -11,9 +13,30 @@
 
 namespace norite::ops {
 
-NormWeightMode kernel_weight_mode(const View& weight, WeightMode mode) noexcept {
-  if (!weight) return kWeightNone;
-  return mode == WeightMode::one_plus ? kWeightOnePlus : kWeightPlain;
+namespace {
+
+Result<NormRounding> check_rounding(const Check& check, Rounding rounding) {
+  switch (rounding) {
+    case Rounding::once:
+      return kRoundOnce;
+    case Rounding::before_weight:
+      return kRoundBeforeWeight;
+  }
+  return check.refuse("rounding", fmt::format("is {}, expected once (0) or before_weight (1)",
+                                              static_cast<int>(rounding)));
+}
+
+}  // namespace
+
+Result<NormWeightMode> check_weight_mode(const Check& check, const View& weight, WeightMode mode) {
+  switch (mode) {
+    case WeightMode::plain:
+      return weight ? kWeightPlain : kWeightNone;
+    case WeightMode::one_plus:
+      return weight ? kWeightOnePlus : kWeightNone;
+  }
+  return check.refuse("weight_mode", fmt::format("is {}, expected plain (0) or one_plus (1)",
+                                                 static_cast<int>(mode)));
 }
 
 bool is_rms_norm_kernel(std::string_view name) noexcept {
@@ -50,8 +73,8 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
   params.dim = dim;
   params.inverse_dim = 1.0F / static_cast<float>(dim);
   params.eps = op.eps;
-  params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
-  params.rounding = op.rounding == Rounding::before_weight ? kRoundBeforeWeight : kRoundOnce;
+  NORITE_TRY_ASSIGN(params.weight_mode, check_weight_mode(check, op.weight, op.weight_mode));
+  NORITE_TRY_ASSIGN(params.rounding, check_rounding(check, op.rounding));
 
   std::vector<Argument> arguments = bind(kRmsNormParams + 1, {{kRmsNormX, op.x},
                                                               {kRmsNormWeight, op.weight},

@@ -31,6 +31,6 @@ bool is_rms_norm_kernel(std::string_view name) noexcept;
 bool shares_rows(std::string_view name) noexcept;
 
 /// The kernels' weight mode: none without a weight.
-NormWeightMode kernel_weight_mode(const View& weight, WeightMode mode) noexcept;
+Result<NormWeightMode> check_weight_mode(const Check& check, const View& weight, WeightMode mode);
 
 }  // namespace norite::ops

@@ -65,8 +65,8 @@ Result<HeadNormRopeBackwardParams> check_backward(const Encoder& encoder,
   params.dy = head_strides(op.dy);
   params.dx = head_strides(op.dx);
   params.eps = op.eps;
-  params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
-  params.pairing = kernel_pairing(op.pairing);
+  NORITE_TRY_ASSIGN(params.weight_mode, check_weight_mode(check, op.weight, op.weight_mode));
+  NORITE_TRY_ASSIGN(params.pairing, check_pairing(check, op.pairing));
   return params;
 }
 

@@ -42,8 +42,8 @@ Result<void> encode_head_norm_rope_family(Encoder& encoder, std::string_view ope
   params.angles.negate = op.negate ? 1 : 0;
   params.eps = op.eps;
   params.normalise = op.normalise ? 1 : 0;
-  params.weight_mode = kernel_weight_mode(op.weight, op.weight_mode);
-  params.pairing = kernel_pairing(op.pairing);
+  NORITE_TRY_ASSIGN(params.weight_mode, check_weight_mode(check, op.weight, op.weight_mode));
+  NORITE_TRY_ASSIGN(params.pairing, check_pairing(check, op.pairing));
 
   std::vector<Argument> arguments =
       bind(kHeadNormRopeParams + 1, {{kHeadNormRopeX, op.x},

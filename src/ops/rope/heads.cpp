@@ -109,7 +109,7 @@ HeadStrides head_strides(const View& view) noexcept {
   return {stride(0), stride(1)};
 }
 
-RopePairing kernel_pairing(Pairing pairing) noexcept {
+Result<RopePairing> check_pairing(const Check& check, Pairing pairing) {
   switch (pairing) {
     case Pairing::half_dim:
       return kPairHalfDim;
@@ -118,7 +118,9 @@ RopePairing kernel_pairing(Pairing pairing) noexcept {
     case Pairing::interleaved:
       return kPairInterleaved;
   }
-  return kPairHalfDim;
+  return check.refuse("pairing",
+                      fmt::format("is {}, expected half_dim (0), half_rope (1) or interleaved (2)",
+                                  static_cast<int>(pairing)));
 }
 
 }  // namespace norite::ops

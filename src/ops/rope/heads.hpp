@@ -19,7 +19,8 @@ Result<HeadShape> check_heads(const Check& check, const Named& x, int64_t half_r
 Result<RopeAngleParams> check_angles(const Check& check, const RopeAngles& angles,
                                      const HeadShape& shape);
 
+Result<RopePairing> check_pairing(const Check& check, Pairing pairing);
+
 HeadStrides head_strides(const View& view) noexcept;
-RopePairing kernel_pairing(Pairing pairing) noexcept;
 
 }  // namespace norite::ops
