@@ -36,6 +36,13 @@ void expect_error(const Result<T>& result, Code code,
   }
 }
 
+/// The result is invalid_argument, and its message says what was expected and these words.
+template <class T>
+void expect_refused(const Result<T>& result, std::initializer_list<std::string_view> words = {}) {
+  expect_error(result, Code::invalid_argument, words);
+  expect_error(result, Code::invalid_argument, {", expected "});
+}
+
 /// A library that is on every machine and has nothing that anyone looks for.
 #ifdef __APPLE__
 inline constexpr const char* kOtherLibrary = "/usr/lib/libSystem.B.dylib";

@@ -11,12 +11,16 @@ namespace norite {
 namespace {
 
 Result<void> check_range(const char* what, const Buffer& buffer, int64_t offset, size_t length) {
-  if (!buffer) return fail(Code::invalid_argument, fmt::format("{}: the buffer is empty", what));
+  if (!buffer) {
+    return fail(Code::invalid_argument,
+                fmt::format("{}: the buffer is empty, expected one with memory", what));
+  }
   const int64_t size = buffer.size_bytes();
   if (offset < 0 || offset > size || length > static_cast<uint64_t>(size - offset)) {
     return fail(Code::invalid_argument,
-                fmt::format("{}: {} bytes at offset {} do not fit in a buffer of {} bytes", what,
-                            length, offset, size));
+                fmt::format("{}: {} bytes at offset {} reach outside, expected to stay within the "
+                            "{} bytes of the buffer",
+                            what, length, offset, size));
   }
   return {};
 }

@@ -49,8 +49,10 @@ Result<int64_t> checked_buffer_bytes(const Backend& backend, DType dtype, const 
   const auto count = shape.count();
   int64_t bytes = 0;
   if (!count || __builtin_mul_overflow(*count, size_of(dtype), &bytes)) {
-    return fail(Code::invalid_argument, fmt::format("buffer: {} of {} is not representable",
-                                                    to_string(shape), name(dtype)));
+    return fail(Code::invalid_argument,
+                fmt::format("buffer: {} of {} is not representable, expected up to {} axes, "
+                            "extents >= 1 and fewer than 2^63 bytes",
+                            to_string(shape), name(dtype), Shape::kMaxRank));
   }
   if (bytes == 0) {
     return fail(Code::invalid_argument,

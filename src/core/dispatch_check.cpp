@@ -36,7 +36,7 @@ Result<void> check_view(std::string_view label, const Parameter& parameter, cons
     return refuse(label, "argument \"{}\" is a view, expected constants", parameter.name);
   }
   if (&view.buffer().storage()->backend() != &backend) {
-    return refuse(label, "argument \"{}\" is memory of another device than {}", parameter.name,
+    return refuse(label, "argument \"{}\" is memory of another device, expected {}", parameter.name,
                   backend.info().id);
   }
   if (parameter.access != Access::read && view.buffer().storage()->read_only()) {
@@ -45,8 +45,8 @@ Result<void> check_view(std::string_view label, const Parameter& parameter, cons
   }
   if (parameter.access != Access::read && view.layout().repeats_itself) {
     return refuse(label,
-                  "argument \"{}\" is written, but its strides {} reach elements of shape {} more "
-                  "than once",
+                  "argument \"{}\" is written with strides {} over shape {}, expected ones that "
+                  "reach no element twice",
                   parameter.name, to_string(view.strides()), to_string(view.shape()));
   }
   const ByteRuns& touched = view.layout().touched;
@@ -59,12 +59,12 @@ Result<void> check_argument(std::string_view label, size_t position, const Param
                             const Argument& argument, const Backend& backend) {
   if (parameter.access == Access::none) {
     if (!argument.bound()) return {};
-    return refuse(label, "there is an argument at position {}, where the kernel takes none",
-                  position);
+    return refuse(label, "there is an argument at position {}, expected none", position);
   }
   if (!argument.bound()) {
     if (parameter.optional) return {};
-    return refuse(label, "argument \"{}\" is not bound", parameter.name);
+    return refuse(label, "argument \"{}\" is not bound, expected {}", parameter.name,
+                  parameter.access == Access::bytes ? "constants" : "a view");
   }
   return argument.constants().empty() ? check_view(label, parameter, argument.view(), backend)
                                       : check_constants(label, parameter, argument);
@@ -83,7 +83,9 @@ Result<void> check_extents(std::string_view label, const Grid& grid) {
     }
     const int64_t total = grid.total[axis];
     if (ragged && (total < 1 || (total - 1) / threads + 1 != groups)) {
-      return refuse(label, "the grid has {} threads along axis {}, which is not {} groups of {}",
+      return refuse(label,
+                    "the grid has {} threads along axis {}, expected {} groups of {}, the last of "
+                    "them in part at most",
                     total, axis, groups, threads);
     }
   }
@@ -94,7 +96,7 @@ Result<void> check_threads(std::string_view label, const Grid& grid, int64_t lim
   int64_t threads = 1;
   for (const int64_t extent : grid.threads) {
     if (__builtin_mul_overflow(threads, extent, &threads) || threads > limit) {
-      return refuse(label, "{} x {} x {} threads a group, at most {} expected", grid.threads[0],
+      return refuse(label, "{} x {} x {} threads a group, expected at most {}", grid.threads[0],
                     grid.threads[1], grid.threads[2], limit);
     }
   }
@@ -105,7 +107,7 @@ Result<void> check_threadgroup_memory(std::string_view label, const GridRules& r
                                       const Grid& grid, int64_t limit) {
   const auto& slots = rules.threadgroup_slots;
   if (grid.threadgroup_memory.size() > slots.size()) {
-    return refuse(label, "{} sizes of threadgroup memory, the kernel takes {}",
+    return refuse(label, "{} sizes of threadgroup memory, expected at most {}",
                   grid.threadgroup_memory.size(), slots.size());
   }
   int64_t sum = 0;
@@ -117,7 +119,8 @@ Result<void> check_threadgroup_memory(std::string_view label, const GridRules& r
                     wanted ? slots[i] : "(not an argument)", bytes, wanted ? "more than 0" : "0");
     }
     if (__builtin_add_overflow(sum, bytes, &sum) || sum > limit) {
-      return refuse(label, "more than {} bytes of threadgroup memory", limit);
+      return refuse(label, "[[threadgroup({})]] {} has {} bytes, expected at most {} in all", i,
+                    slots[i], bytes, limit);
     }
   }
   return {};

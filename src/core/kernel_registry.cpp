@@ -30,7 +30,9 @@ struct KernelRegistry::Impl {
   using Entry = std::variant<std::shared_ptr<const core::KernelSource>, Pipeline>;
 
   Result<void> add(std::string name, Entry entry) {
-    if (name.empty()) return fail(Code::invalid_argument, "registry: a kernel needs a name");
+    if (name.empty()) {
+      return fail(Code::invalid_argument, "registry: a kernel without a name, expected one");
+    }
     const std::scoped_lock lock(mutex);
     if (entries.contains(name)) {
       return fail(Code::already_exists,
@@ -61,7 +63,7 @@ Result<void> KernelRegistry::register_source(std::string name, KernelText source
 Result<void> KernelRegistry::register_source(core::KernelSource source) {
   if (source.text.text.empty()) {
     return fail(Code::invalid_argument,
-                fmt::format("registry: kernel \"{}\" has no text", source.name));
+                fmt::format("registry: kernel \"{}\" has no text, expected some", source.name));
   }
   std::string name = source.name;
   if (source.text.file.empty()) source.text.file = source.entry() + ".metal";
@@ -70,8 +72,9 @@ Result<void> KernelRegistry::register_source(core::KernelSource source) {
 
 Result<void> KernelRegistry::register_native(NativeKernel kernel) {
   if (!kernel.run) {
-    return fail(Code::invalid_argument,
-                fmt::format("registry: native kernel \"{}\" has no function", kernel.name));
+    return fail(
+        Code::invalid_argument,
+        fmt::format("registry: native kernel \"{}\" has no function, expected one", kernel.name));
   }
   if (!impl_->backend->runs_native()) {
     return fail(Code::unsupported,
@@ -94,7 +97,8 @@ Result<Pipeline> KernelRegistry::get_pipeline(const KernelId& id) {
   if (const auto* native = std::get_if<Pipeline>(&entry->second)) {
     if (id.specialisation.empty() && id.constants.empty()) return *native;
     return fail(Code::invalid_argument,
-                fmt::format("registry: native kernel \"{}\" takes no specialisation", id.name));
+                fmt::format("registry: native kernel \"{}\" with a specialisation, expected none",
+                            id.name));
   }
   if (const auto found = impl_->compiled.find(id); found != impl_->compiled.end()) {
     auto pending = found->second;

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "norite/view.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace norite {
 
 namespace {
+
+tl::unexpected<Error> refuse(std::string_view what, std::string_view seen,
+                             std::string_view expected) {
+  return fail(Code::invalid_argument, fmt::format("{}: {}, expected {}", what, seen, expected));
+}
 
 // Bytes from the first element's start to the last one's end; empty on overflow. Extents are >= 1.
 std::optional<int64_t> extent_bytes(DType dtype, const Shape& shape, const Strides& strides) {
@@ -31,35 +36,35 @@ Result<void> check_shape(DType dtype, const Shape& shape, const Strides& strides
   int64_t bytes = 0;
   if (size_of(dtype) == 0 || !count || !strides.valid() ||
       __builtin_mul_overflow(*count, size_of(dtype), &bytes)) {
-    return fail(Code::invalid_argument,
-                fmt::format("view: shape {} with strides {} of {} is not representable",
-                            to_string(shape), to_string(strides), name(dtype)));
+    return refuse("view",
+                  fmt::format("shape {} with strides {} of {} is not representable",
+                              to_string(shape), to_string(strides), name(dtype)),
+                  fmt::format("up to {} axes, extents >= 1 and fewer than 2^63 bytes of a dtype",
+                              Shape::kMaxRank));
   }
   if (shape.rank() != strides.rank()) {
-    return fail(Code::invalid_argument,
-                fmt::format("view: shape {} has {} axes but strides {} have {}", to_string(shape),
-                            shape.rank(), to_string(strides), strides.rank()));
+    return refuse("view", fmt::format("strides {} of {} axes", to_string(strides), strides.rank()),
+                  fmt::format("{} as in shape {}", shape.rank(), to_string(shape)));
   }
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] < 1) {
-      return fail(Code::invalid_argument,
-                  fmt::format("view: shape {} has an empty axis {}, expected extents >= 1",
-                              to_string(shape), axis));
+      return refuse("view", fmt::format("shape {} has an empty axis {}", to_string(shape), axis),
+                    "extents >= 1");
     }
     if (strides[axis] < 0) {
-      return fail(Code::invalid_argument,
-                  fmt::format("view: strides {} are negative at axis {}, expected >= 0",
-                              to_string(strides), axis));
+      return refuse("view",
+                    fmt::format("strides {} are negative at axis {}", to_string(strides), axis),
+                    ">= 0");
     }
   }
   return {};
 }
 
-Result<int> check_axis(const char* what, const Shape& shape, int axis) {
+Result<int> check_axis(std::string_view what, const Shape& shape, int axis) {
   const int resolved = axis < 0 ? axis + shape.rank() : axis;
   if (resolved < 0 || resolved >= shape.rank()) {
-    return fail(Code::invalid_argument,
-                fmt::format("{}: axis {} of a view of shape {}", what, axis, to_string(shape)));
+    return refuse(what, fmt::format("axis {} of a view of shape {}", axis, to_string(shape)),
+                  fmt::format("{} <= axis < {}", -shape.rank(), shape.rank()));
   }
   return resolved;
 }
@@ -106,20 +111,19 @@ std::optional<Strides> reshaped_strides(const Shape& from, const Strides& stride
 
 Result<View> View::make(const Buffer& buffer, DType dtype, const Shape& shape,
                         const Strides& strides, int64_t byte_offset) {
-  if (!buffer) return fail(Code::invalid_argument, "view: the buffer is empty");
+  if (!buffer) return refuse("view", "the buffer is empty", "one with memory");
   NORITE_TRY(check_shape(dtype, shape, strides));
   const auto bytes = extent_bytes(dtype, shape, strides);
   const int64_t size = buffer.size_bytes();
   if (byte_offset < 0 || byte_offset > size || !bytes || *bytes > size - byte_offset) {
-    return fail(Code::invalid_argument,
-                fmt::format("view: shape {} with strides {} of {} at byte {} reaches outside a "
-                            "buffer of {} bytes",
-                            to_string(shape), to_string(strides), name(dtype), byte_offset, size));
+    return refuse("view",
+                  fmt::format("shape {} with strides {} of {} at byte {} reaches outside",
+                              to_string(shape), to_string(strides), name(dtype), byte_offset),
+                  fmt::format("to stay within the {} bytes of the buffer", size));
   }
   if (byte_offset % size_of(dtype) != 0) {
-    return fail(Code::invalid_argument,
-                fmt::format("view: byte offset {} is not a multiple of the size of {}", byte_offset,
-                            name(dtype)));
+    return refuse("view", fmt::format("byte offset {} of {}", byte_offset, name(dtype)),
+                  fmt::format("a multiple of {}", size_of(dtype)));
   }
   View view(buffer);
   view.layout_ = std::make_shared<const core::Layout>(dtype, shape, strides, byte_offset);
@@ -139,9 +143,10 @@ Result<View> View::slice(int axis, int64_t begin, int64_t end) const {
   const core::Layout& from = layout();
   NORITE_TRY_ASSIGN(const int at, check_axis("slice", from.shape, axis));
   if (begin < 0 || begin >= end || end > from.shape[at]) {
-    return fail(Code::invalid_argument,
-                fmt::format("slice: [{}, {}) of axis {} of a view of shape {}", begin, end, axis,
-                            to_string(from.shape)));
+    return refuse("slice",
+                  fmt::format("[{}, {}) of axis {} of a view of shape {}", begin, end, axis,
+                              to_string(from.shape)),
+                  fmt::format("0 <= begin < end <= {}", from.shape[at]));
   }
   Shape shape = from.shape;
   shape[at] = end - begin;
@@ -153,15 +158,17 @@ Result<View> View::reshape(const Shape& shape) const {
   const core::Layout& from = layout();
   const auto count = shape.count();
   if (!count || *count != this->count() || *count == 0) {
-    return fail(Code::invalid_argument,
-                fmt::format("reshape: {} does not have as many elements as {}", to_string(shape),
-                            to_string(from.shape)));
+    return refuse(
+        "reshape",
+        fmt::format("{} from a view of shape {}", to_string(shape), to_string(from.shape)),
+        "a shape of as many elements");
   }
   const auto strides = reshaped_strides(from.shape, from.strides, shape);
   if (!strides) {
-    return fail(Code::invalid_argument,
-                fmt::format("reshape: {} with strides {} cannot be seen as {} without a copy",
-                            to_string(from.shape), to_string(from.strides), to_string(shape)));
+    return refuse("reshape",
+                  fmt::format("{} with strides {} cannot be seen as {} without a copy",
+                              to_string(from.shape), to_string(from.strides), to_string(shape)),
+                  "axes that lie evenly where they are joined");
   }
   return make(buffer_, from.dtype, shape, *strides, from.byte_offset);
 }
@@ -178,9 +185,10 @@ Result<View> View::permute(std::initializer_list<int> order) const {
     strides.push_back(from.strides[at]);
   }
   if (shape.rank() != from.shape.rank() || seen != (1u << from.shape.rank()) - 1) {
-    return fail(
-        Code::invalid_argument,
-        fmt::format("permute: the order must name each axis of {} once", to_string(from.shape)));
+    return refuse("permute",
+                  fmt::format("order [{}] of a view of shape {}", fmt::join(order, ", "),
+                              to_string(from.shape)),
+                  "each axis once");
   }
   return make(buffer_, from.dtype, shape, strides, from.byte_offset);
 }
@@ -188,26 +196,28 @@ Result<View> View::permute(std::initializer_list<int> order) const {
 Result<View> View::reinterpret(DType dtype) const {
   const core::Layout& from = layout();
   if (size_of(dtype) != size_of(from.dtype)) {
-    return fail(Code::invalid_argument, fmt::format("reinterpret: {} and {} differ in size",
-                                                    name(from.dtype), name(dtype)));
+    return refuse("reinterpret", fmt::format("{} from {}", name(dtype), name(from.dtype)),
+                  "a dtype of the same size");
   }
   return make(buffer_, dtype, from.shape, from.strides, from.byte_offset);
 }
 
 Result<void> View::write(std::span<const std::byte> source) {
   if (!contiguous() || static_cast<int64_t>(source.size()) != size_bytes()) {
-    return fail(Code::invalid_argument,
-                fmt::format("view write: {} bytes into a {} view of {} bytes", source.size(),
-                            contiguous() ? "contiguous" : "strided", size_bytes()));
+    return refuse("view write",
+                  fmt::format("{} bytes into a {} view", source.size(),
+                              contiguous() ? "contiguous" : "strided"),
+                  fmt::format("a contiguous one and {} bytes", size_bytes()));
   }
   return buffer_.write(source, byte_offset());
 }
 
 Result<void> View::read(std::span<std::byte> target) const {
   if (!contiguous() || static_cast<int64_t>(target.size()) != size_bytes()) {
-    return fail(Code::invalid_argument,
-                fmt::format("view read: {} bytes from a {} view of {} bytes", target.size(),
-                            contiguous() ? "contiguous" : "strided", size_bytes()));
+    return refuse("view read",
+                  fmt::format("{} bytes from a {} view", target.size(),
+                              contiguous() ? "contiguous" : "strided"),
+                  fmt::format("a contiguous one and {} bytes", size_bytes()));
   }
   return buffer_.read(target, byte_offset());
 }

@@ -102,7 +102,10 @@ Result<Graph> Graph::capture(const Device& device, const Record& record) {
   if (capturing) {
     return fail(Code::failed_precondition, "graph capture: this thread is inside another capture");
   }
-  if (!record) return fail(Code::invalid_argument, "graph capture: there is no function to call");
+  if (!record) {
+    return fail(Code::invalid_argument,
+                "graph capture: there is no function, expected one to call");
+  }
   NORITE_TRY(device.state()->check_open("graph capture"));
   auto impl = std::make_unique<Impl>(device);
   const CaptureScope scope;

@@ -28,7 +28,9 @@ int64_t alignment(const View& view) {
 }
 
 Result<void> check_alike(const Device& device, const View& view, const View& other) {
-  if (!view || !other) return refuse("{} is not given", view ? "the replacement" : "the view");
+  if (!view || !other) {
+    return refuse("{} is not given, expected a view", view ? "the replacement" : "the view");
+  }
   if (&other.buffer().storage()->backend() != &device.state()->backend()) {
     return refuse("the replacement is memory of another device, expected {}", device.info().id);
   }
@@ -82,7 +84,8 @@ Result<Survey> survey(std::span<const core::Command> commands, const View& view,
       const bool writes = core::writes(node.access(i));
       switch (place_of(argument, view)) {
         case Place::across:
-          return refuse("{} uses memory that the view covers in part", command.label);
+          return refuse("{} uses memory that the view covers in part, expected all of it",
+                        command.label);
         case Place::inside:
           ++result.inside;
           result.written = result.written || writes;
@@ -112,7 +115,7 @@ Result<void> rebind(const Device& device, std::span<core::Command> commands, con
   }
   // The order of the operations is right for the memory that they share now, and no other.
   if (found.other_used && (found.written || found.other_written)) {
-    return refuse("the graph uses the replacement's memory already");
+    return refuse("the graph uses the replacement's memory already, expected other memory");
   }
   const int64_t shift = other.byte_offset() - view.byte_offset();
   for (core::Command& command : commands) {

@@ -11,15 +11,16 @@
 
 namespace norite::ops {
 
-tl::unexpected<Error> Check::refuse(std::string_view argument, std::string_view problem) const {
-  return fail(Code::invalid_argument, fmt::format("{}: {} {}", operation_, argument, problem));
+tl::unexpected<Error> Check::refuse(std::string_view argument, std::string_view seen,
+                                    std::string_view expected) const {
+  return fail(Code::invalid_argument,
+              fmt::format("{}: {} {}, expected {}", operation_, argument, seen, expected));
 }
 
 tl::unexpected<Error> Check::refuse_shape(const Named& operand, const Shape& expected,
                                           std::string_view meaning, std::string_view of) const {
-  return refuse(operand.name,
-                fmt::format("has shape {}, expected {} ({}{})", to_string(operand.view.shape()),
-                            to_string(expected), meaning, of));
+  return refuse(operand.name, fmt::format("has shape {}", to_string(operand.view.shape())),
+                fmt::format("{} ({}{})", to_string(expected), meaning, of));
 }
 
 tl::unexpected<Error> Check::refuse_dtype(const Named& operand,
@@ -28,13 +29,12 @@ tl::unexpected<Error> Check::refuse_dtype(const Named& operand,
   for (const DType one : expected) {
     names += fmt::format("{}{}", names.empty() ? "" : " or ", name(one));
   }
-  return refuse(operand.name,
-                fmt::format("has dtype {}, expected {}", name(operand.view.dtype()), names));
+  return refuse(operand.name, fmt::format("has dtype {}", name(operand.view.dtype())), names);
 }
 
 tl::unexpected<Error> Check::refuse_strides(const Named& operand) const {
-  return refuse(operand.name, fmt::format("has strides {}, expected 1 along the last axis",
-                                          to_string(operand.view.strides())));
+  return refuse(operand.name, fmt::format("has strides {}", to_string(operand.view.strides())),
+                "1 along the last axis");
 }
 
 Result<void> Check::vector(const Named& operand, int64_t dim, DType activation) const {
@@ -52,7 +52,7 @@ Result<void> Check::per_row(const Named& operand, const Named& x) const {
 
 Result<void> Check::eps(float value) const {
   if (std::isfinite(value) && value >= 0.0f) return {};
-  return refuse("eps", fmt::format("is {}, expected a finite value >= 0", value));
+  return refuse("eps", fmt::format("is {}", value), "a finite value >= 0");
 }
 
 Result<void> Check::memory(const Encoder& encoder, std::initializer_list<Output> outputs,
@@ -62,8 +62,7 @@ Result<void> Check::memory(const Encoder& encoder, std::initializer_list<Output>
     return operand.view && &operand.view.buffer().storage()->backend() != &backend;
   };
   const auto clash = [&](const Named& operand) {
-    return refuse(operand.name,
-                  fmt::format("is memory of another device, expected {}", backend.info().id));
+    return refuse(operand.name, "is memory of another device", backend.info().id);
   };
   for (const Output& output : outputs) {
     if (elsewhere(output.operand)) return clash(output.operand);
@@ -80,15 +79,15 @@ Result<void> Check::aliasing(std::initializer_list<Output> outputs,
     return a.view.buffer().storage() == b.view.buffer().storage() &&
            core::may_overlap(core::footprint(a.view), core::footprint(b.view));
   };
-  const auto clash = [&](const Named& a, const Named& b, std::string_view hint) {
-    return refuse(a.name, fmt::format("shares memory with {}, expected {}", b.name, hint));
+  const auto clash = [&](const Named& a, const Named& b, std::string_view expected) {
+    return refuse(a.name, fmt::format("shares memory with {}", b.name), expected);
   };
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
     const auto& [operand, in_place] = *output;
     if (!operand.view) continue;
     if (operand.view.layout().repeats_itself) {
-      return refuse(operand.name, fmt::format("has strides {}, which reach elements more than once",
-                                              to_string(operand.view.strides())));
+      return refuse(operand.name, fmt::format("has strides {}", to_string(operand.view.strides())),
+                    "ones that reach no element twice");
     }
     for (const Named& input : inputs) {
       if (!overlap(operand, input)) continue;

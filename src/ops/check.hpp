@@ -39,19 +39,20 @@ class Check {
  public:
   explicit Check(std::string_view operation) noexcept : operation_(operation) {}
 
-  [[nodiscard]] tl::unexpected<Error> refuse(std::string_view argument,
-                                             std::string_view problem) const;
+  /// "operation: argument seen, expected ..."
+  [[nodiscard]] tl::unexpected<Error> refuse(std::string_view argument, std::string_view seen,
+                                             std::string_view expected) const;
 
   [[nodiscard]] Result<void> given(const Named& operand) const {
     if (operand.view) return {};
-    return refuse(operand.name, "is not given");
+    return refuse(operand.name, "is not given", "a view");
   }
   /// Given, f32, f16 or bf16, at least one axis, and the last axis contiguous.
   [[nodiscard]] Result<void> activation(const Named& operand) const {
     NORITE_TRY(given(operand));
     NORITE_TRY(dtype(operand, {DType::f32, DType::f16, DType::bf16}));
     if (operand.view.shape().rank() < 1) {
-      return refuse(operand.name, "has shape [], expected at least one axis");
+      return refuse(operand.name, "has shape []", "at least one axis");
     }
     return contiguous(operand);
   }

@@ -52,10 +52,10 @@ Result<RowDims> collapse_rows(const Check& check, const Shape& leading, RowOrder
     const bool innermost = i + 1 == count;
     if (innermost || !merges(operands, leading, axes[i], axes[i + 1])) {
       if (slot == 0) {
-        return check.refuse(operands.begin()->operand.name,
-                            fmt::format("has leading axes {} that do not lie evenly, expected at "
-                                        "most three strided ones",
-                                        to_string(leading)));
+        return check.refuse(
+            operands.begin()->operand.name,
+            fmt::format("has leading axes {} that do not lie evenly", to_string(leading)),
+            "at most three strided ones");
       }
       --slot;
       for (const RowOperand& row : operands) {

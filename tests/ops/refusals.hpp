@@ -113,15 +113,15 @@ class Refusals : public ::testing::Test {
  protected:
   using Op = typename Spec::Op;
 
-  // The operation, with one thing wrong, is refused by these names, records nothing and touches
-  // nothing.
+  // The operation, with one thing wrong, is refused with a message that says what was expected;
+  // it records nothing and touches nothing.
   Error refusal(const char* why, const std::function<void(Op&)>& spoil) {
     SCOPED_TRACE(why);
     Op op = good_;
     spoil(op);
     Encoder encoder = device_.encoder();
     const auto result = Spec::run(encoder, op);
-    expect_error(result, Code::invalid_argument, {});
+    test::expect_refused(result);
     EXPECT_EQ(encoder.counters().dispatches, 0);
     must(encoder.submit_and_wait());
     EXPECT_TRUE(tensors_.untouched());

@@ -8,7 +8,7 @@
 namespace norite {
 namespace {
 
-using test::expect_error;
+using test::expect_refused;
 using test::must;
 
 constexpr int64_t kHuge = int64_t{1} << 62;
@@ -40,14 +40,14 @@ TEST_F(ViewTest, a_default_view_is_false_and_refuses_everything) {
   View view;
   EXPECT_FALSE(view);
   EXPECT_EQ(view.host_data(), nullptr);
-  expect_error(view.slice(0, 0, 1), Code::invalid_argument, {"slice"});
-  expect_error(view.reshape({}), Code::invalid_argument);
-  expect_error(view.permute({}), Code::invalid_argument);
-  expect_error(view.reinterpret(DType::i8), Code::invalid_argument);
+  expect_refused(view.slice(0, 0, 1), {"slice"});
+  expect_refused(view.reshape({}));
+  expect_refused(view.permute({}));
+  expect_refused(view.reinterpret(DType::i8));
   std::byte one{};
-  expect_error(view.read({&one, 1}), Code::invalid_argument);
-  expect_error(view.write({&one, 1}), Code::invalid_argument);
-  expect_error(View::make({}, DType::u8, {1}, {1}, 0), Code::invalid_argument, {"buffer"});
+  expect_refused(view.read({&one, 1}));
+  expect_refused(view.write({&one, 1}));
+  expect_refused(View::make({}, DType::u8, {1}, {1}, 0), {"buffer"});
 }
 
 TEST_F(ViewTest, a_buffer_is_a_contiguous_view_of_itself) {
@@ -97,10 +97,10 @@ TEST_F(ViewTest, a_slice_outside_the_axis_is_refused) {
   const View inner = must(matrix_.slice(1, 2, 4));
   for (const auto& [begin, end] : std::vector<std::pair<int64_t, int64_t>>{
            {-1, 1}, {0, 3}, {2, 3}, {1, 1}, {1, 0}, {0, INT64_MAX}, {INT64_MIN, 1}}) {
-    expect_error(inner.slice(1, begin, end), Code::invalid_argument, {"slice", "[4, 2]"});
+    expect_refused(inner.slice(1, begin, end), {"slice", "[4, 2]", "0 <= begin < end <= 2"});
   }
   for (const int axis : {2, -3, INT32_MAX, INT32_MIN}) {
-    expect_error(matrix_.slice(axis, 0, 1), Code::invalid_argument, {"slice", "axis"});
+    expect_refused(matrix_.slice(axis, 0, 1), {"slice", "axis", "-2 <= axis < 2"});
   }
 }
 
@@ -125,15 +125,15 @@ TEST_F(ViewTest, reshape_of_a_strided_view_splits_and_joins_what_lies_evenly) {
 
 TEST_F(ViewTest, reshape_across_a_gap_is_refused) {
   const View columns = must(matrix_.slice(1, 1, 5));
-  expect_error(columns.reshape({16}), Code::invalid_argument, {"reshape", "[16]", "copy"});
-  expect_error(columns.reshape({2, 8}), Code::invalid_argument, {"copy"});
-  expect_error(must(matrix_.permute({1, 0})).reshape({24}), Code::invalid_argument, {"copy"});
+  expect_refused(columns.reshape({16}), {"reshape", "[16]", "copy"});
+  expect_refused(columns.reshape({2, 8}), {"copy"});
+  expect_refused(must(matrix_.permute({1, 0})).reshape({24}), {"copy"});
 }
 
 TEST_F(ViewTest, reshape_to_another_number_of_elements_is_refused) {
   for (const Shape& shape : {Shape{}, Shape{23}, Shape{25}, Shape{-4, -6}, Shape{0}, Shape{24, 0},
                              Shape{kHuge, 4, 6}, Shape{4, 6, 1, 1, 1, 1, 1, 1, 1}}) {
-    expect_error(matrix_.reshape(shape), Code::invalid_argument, {"reshape"});
+    expect_refused(matrix_.reshape(shape), {"reshape"});
   }
 }
 
@@ -148,16 +148,16 @@ TEST_F(ViewTest, permute_moves_the_axes) {
 }
 
 TEST_F(ViewTest, permute_must_name_each_axis_once) {
-  const auto expect_refused = [&](std::initializer_list<int> order) {
-    expect_error(matrix_.permute(order), Code::invalid_argument, {"permute"});
+  const auto refused = [&](std::initializer_list<int> order) {
+    expect_refused(matrix_.permute(order), {"permute"});
   };
-  expect_refused({});
-  expect_refused({0});
-  expect_refused({0, 0});
-  expect_refused({0, 1, 1});
-  expect_refused({0, 2});
-  expect_refused({-3, 0});
-  expect_refused({0, 1, 0, 1, 0, 1, 0, 1, 0});
+  refused({});
+  refused({0});
+  refused({0, 0});
+  refused({0, 1, 1});
+  refused({0, 2});
+  refused({-3, 0});
+  refused({0, 1, 0, 1, 0, 1, 0, 1, 0});
 }
 
 TEST_F(ViewTest, reinterpret_keeps_the_place_and_changes_the_dtype) {
@@ -167,8 +167,8 @@ TEST_F(ViewTest, reinterpret_keeps_the_place_and_changes_the_dtype) {
   EXPECT_EQ(bits.shape(), part.shape());
   EXPECT_EQ(bits.strides(), part.strides());
   EXPECT_EQ(bits.byte_offset(), part.byte_offset());
-  expect_error(matrix_.reinterpret(DType::f16), Code::invalid_argument, {"reinterpret", "f16"});
-  expect_error(matrix_.reinterpret(DType::u8), Code::invalid_argument, {"u8"});
+  expect_refused(matrix_.reinterpret(DType::f16), {"reinterpret", "f16"});
+  expect_refused(matrix_.reinterpret(DType::u8), {"u8"});
 }
 
 TEST_F(ViewTest, make_accepts_what_just_fits) {
@@ -224,9 +224,9 @@ TEST_F(ViewTest, make_refuses_what_does_not_fit) {
   };
   for (const Misfit& misfit : misfits) {
     SCOPED_TRACE(misfit.why);
-    expect_error(
+    expect_refused(
         View::make(buffer_, misfit.dtype, misfit.shape, misfit.strides, misfit.byte_offset),
-        Code::invalid_argument, {"view"});
+        {"view"});
   }
 }
 
@@ -234,7 +234,7 @@ TEST_F(ViewTest, make_is_bounded_by_what_was_asked_for_not_by_what_the_pool_gave
   const Buffer pooled = must(device_.pool().acquire(DType::u8, {10}));
   ASSERT_GT(pooled.capacity_bytes(), 10);
   EXPECT_TRUE(View::make(pooled, DType::u8, {10}, {1}, 0));
-  expect_error(View::make(pooled, DType::u8, {11}, {1}, 0), Code::invalid_argument);
+  expect_refused(View::make(pooled, DType::u8, {11}, {1}, 0));
 }
 
 TEST_F(ViewTest, host_copies_go_to_the_place_of_the_view) {
@@ -255,13 +255,13 @@ TEST_F(ViewTest, host_copies_go_to_the_place_of_the_view) {
 TEST_F(ViewTest, host_copies_of_a_strided_view_or_another_size_are_refused) {
   View columns = must(matrix_.slice(1, 0, 3));
   std::vector<std::byte> bytes(static_cast<size_t>(columns.size_bytes()));
-  expect_error(columns.read(bytes), Code::invalid_argument, {"view read", "strided"});
-  expect_error(columns.write(bytes), Code::invalid_argument, {"view write", "strided"});
-  expect_error(matrix_.read(bytes), Code::invalid_argument, {"view read", "48", "96"});
-  expect_error(matrix_.write(bytes), Code::invalid_argument, {"view write", "48", "96"});
+  expect_refused(columns.read(bytes), {"view read", "strided"});
+  expect_refused(columns.write(bytes), {"view write", "strided"});
+  expect_refused(matrix_.read(bytes), {"view read", "48", "96"});
+  expect_refused(matrix_.write(bytes), {"view write", "48", "96"});
   // The size of endlessly repeated elements is a number, too.
   View repeated = must(View::make(buffer_, DType::u8, {kHuge}, {0}, 0));
-  expect_error(repeated.read(bytes), Code::invalid_argument, {"view read"});
+  expect_refused(repeated.read(bytes), {"view read"});
 }
 
 TEST_F(ViewTest, buffer_copies_outside_the_buffer_are_refused) {
@@ -269,14 +269,14 @@ TEST_F(ViewTest, buffer_copies_outside_the_buffer_are_refused) {
   EXPECT_TRUE(buffer_.read(bytes, 88));
   EXPECT_TRUE(buffer_.read({}, 96));
   for (const int64_t offset : {int64_t{89}, int64_t{96}, int64_t{-1}, INT64_MAX, INT64_MIN}) {
-    expect_error(buffer_.read(bytes, offset), Code::invalid_argument, {"buffer read", "96"});
-    expect_error(buffer_.write(bytes, offset), Code::invalid_argument, {"buffer write", "96"});
+    expect_refused(buffer_.read(bytes, offset), {"buffer read", "96"});
+    expect_refused(buffer_.write(bytes, offset), {"buffer write", "96"});
   }
-  expect_error(Buffer().read(bytes), Code::invalid_argument, {"buffer read"});
-  expect_error(Buffer().write(bytes), Code::invalid_argument, {"buffer write"});
+  expect_refused(Buffer().read(bytes), {"buffer read"});
+  expect_refused(Buffer().write(bytes), {"buffer write"});
   // A pool's buffer ends where the request ended.
   const Buffer pooled = must(device_.pool().acquire(DType::u8, {7}));
-  expect_error(pooled.read(bytes), Code::invalid_argument, {"buffer read", "7"});
+  expect_refused(pooled.read(bytes), {"buffer read", "7"});
 }
 
 }  // namespace

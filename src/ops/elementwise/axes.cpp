@@ -52,10 +52,10 @@ Result<void> merge_axes(const Check& check, std::initializer_list<ElementwiseOpe
     const int axis = axes.axis[i];
     if (i == axes.count - 1 || !merges(operands, axis, axes.axis[i + 1])) {
       if (slot == 0) {
-        return check.refuse(first.name,
-                            fmt::format("has axes {} that do not lie evenly in every operand, "
-                                        "expected at most four strided ones",
-                                        to_string(shape)));
+        return check.refuse(
+            first.name,
+            fmt::format("has axes {} that do not lie evenly in every operand", to_string(shape)),
+            "at most four strided ones");
       }
       --slot;
       for (const auto& [position, operand] : operands) {

@@ -17,7 +17,7 @@ Result<void> check_operand(const Check& check, const Named& operand, const Named
   NORITE_TRY(check.given(operand));
   NORITE_TRY(check.dtype(operand, {DType::f32, DType::f16, DType::bf16}));
   if (operand.view.shape().rank() < 1) {
-    return check.refuse(operand.name, "has shape [], expected at least one axis");
+    return check.refuse(operand.name, "has shape []", "at least one axis");
   }
   return check.shape(operand, first.view.shape(), "the shape of ", first.name);
 }
@@ -74,7 +74,7 @@ Result<void> encode_product_backward(Encoder& encoder, std::string_view operatio
                                      const ProductBackward& op) {
   const Named dy{"dy", op.dy}, a{"a", op.a}, b{"b", op.b}, da{"da", op.da}, db{"db", op.db};
   if (!op.da && !op.db) {
-    return Check(operation).refuse("da", "and db are not given, expected at least one of them");
+    return Check(operation).refuse("da", "and db are not given", "at least one of them");
   }
   if (!op.da) {
     return encode_elementwise(encoder, operation,

@@ -17,8 +17,8 @@ Result<ElementwiseFunction> choose(std::string_view operation, GeluForm form,
     case GeluForm::tanh:
       return tanh;
   }
-  return Check(operation).refuse(
-      "form", fmt::format("is {}, expected erf (0) or tanh (1)", static_cast<int>(form)));
+  return Check(operation).refuse("form", fmt::format("is {}", static_cast<int>(form)),
+                                 "erf (0) or tanh (1)");
 }
 
 }  // namespace

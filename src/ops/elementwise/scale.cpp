@@ -11,8 +11,7 @@ namespace norite::ops {
 
 Result<void> scale(Encoder& encoder, const Scale& op) {
   if (!std::isfinite(op.factor)) {
-    return Check("scale").refuse("factor",
-                                 fmt::format("is {}, expected a finite value", op.factor));
+    return Check("scale").refuse("factor", fmt::format("is {}", op.factor), "a finite value");
   }
   return encode_elementwise(encoder, "scale",
                             {.function = kElementwiseScale,

@@ -13,7 +13,7 @@ namespace {
 
 Result<void> check_cap(std::string_view operation, float cap) {
   if (std::isfinite(cap) && cap > 0.0f) return {};
-  return Check(operation).refuse("cap", fmt::format("is {}, expected a finite value > 0", cap));
+  return Check(operation).refuse("cap", fmt::format("is {}", cap), "a finite value > 0");
 }
 
 }  // namespace

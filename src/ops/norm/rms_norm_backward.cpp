@@ -30,7 +30,9 @@ Result<void> check_backward(const Check& check, const Encoder& encoder, const Rm
   if (op.dw) NORITE_TRY(check.vector(dw, dim, op.weight ? op.weight.dtype() : op.x.dtype()));
   if (op.rms_inv) NORITE_TRY(check.per_row(rms_inv, x));
   NORITE_TRY(check.eps(op.eps));
-  if (op.dresidual && !op.dx) return check.refuse("dresidual", "is given without dx");
+  if (op.dresidual && !op.dx) {
+    return check.refuse("dresidual", "is given without dx", "dx as well");
+  }
   return check.memory(encoder, {{dx, {"dy", "dresidual"}}, {dw}},
                       {x, weight, dy, rms_inv, dresidual});
 }
@@ -94,8 +96,7 @@ Result<void> encode_backward(Encoder& encoder, std::string_view operation,
 Result<void> rms_norm_backward(Encoder& encoder, const RmsNormBackward& op) {
   constexpr std::string_view kName = "rms_norm_backward";
   const Check check(kName);
-  if (!op.dx && !op.dw) return check.refuse("dx", "and dw are both not given");
-  if (op.dw && !op.weight) return check.refuse("dw", "is given, but weight is not");
+  NORITE_TRY(check_gradients(check, op.weight, op.dx, op.dw));
   return encode_backward(encoder, kName, op);
 }
 

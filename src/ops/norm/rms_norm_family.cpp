@@ -22,8 +22,8 @@ Result<NormRounding> check_rounding(const Check& check, Rounding rounding) {
     case Rounding::before_weight:
       return kRoundBeforeWeight;
   }
-  return check.refuse("rounding", fmt::format("is {}, expected once (0) or before_weight (1)",
-                                              static_cast<int>(rounding)));
+  return check.refuse("rounding", fmt::format("is {}", static_cast<int>(rounding)),
+                      "once (0) or before_weight (1)");
 }
 
 }  // namespace
@@ -35,8 +35,8 @@ Result<NormWeightMode> check_weight_mode(const Check& check, const View& weight,
     case WeightMode::one_plus:
       return weight ? kWeightOnePlus : kWeightNone;
   }
-  return check.refuse("weight_mode", fmt::format("is {}, expected plain (0) or one_plus (1)",
-                                                 static_cast<int>(mode)));
+  return check.refuse("weight_mode", fmt::format("is {}", static_cast<int>(mode)),
+                      "plain (0) or one_plus (1)");
 }
 
 bool is_rms_norm_kernel(std::string_view name) noexcept {

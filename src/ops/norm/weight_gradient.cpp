@@ -13,6 +13,13 @@
 
 namespace norite::ops {
 
+Result<void> check_gradients(const Check& check, const View& weight, const View& dx,
+                             const View& dw) {
+  if (!dx && !dw) return check.refuse("dx", "and dw are not given", "at least one of them");
+  if (dw && !weight) return check.refuse("dw", "is given without weight", "weight as well");
+  return {};
+}
+
 int64_t rows_per_partial(const Encoder& encoder, std::string_view kernel, int64_t rows,
                          int64_t groups) {
   return has_native(encoder, kernel) ? std::clamp<int64_t>(rows / 64, 16, 256)

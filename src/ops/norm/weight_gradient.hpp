@@ -7,8 +7,13 @@
 #include <string_view>
 
 #include "norite/encoder.hpp"
+#include "ops/check.hpp"
 
 namespace norite::ops {
+
+/// At least one of the gradients is asked for, and dw only where there is a weight.
+Result<void> check_gradients(const Check& check, const View& weight, const View& dx,
+                             const View& dw);
 
 /// Rows of one partial of a kernel: few enough that every core has work, many enough that the
 /// partials' traffic stays small beside the rows' own. Host code wants tens of partials and sums

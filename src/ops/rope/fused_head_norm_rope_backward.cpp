@@ -40,8 +40,7 @@ Result<HeadNormRopeBackwardParams> check_backward(const Encoder& encoder,
       dw{"dw", op.dw};
   NORITE_TRY_ASSIGN(const HeadShape shape, check_heads(check, x, op.half_rope_dim));
   NORITE_TRY(check.like(dy, x));
-  if (!op.dx && !op.dw) return check.refuse("dx", "and dw are both not given");
-  if (op.dw && !op.weight) return check.refuse("dw", "is given, but weight is not");
+  NORITE_TRY(check_gradients(check, op.weight, op.dx, op.dw));
   if (op.dx) NORITE_TRY(check.like(dx, x));
   if (op.weight) NORITE_TRY(check.vector(weight, shape.head_dim, op.x.dtype()));
   if (op.dw) NORITE_TRY(check.vector(dw, shape.head_dim, op.weight.dtype()));

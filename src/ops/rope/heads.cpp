@@ -17,7 +17,7 @@ constexpr int64_t kMaxPosition = INT32_MAX;
 Result<void> check_cached(const Check& check, const RopeAngles& angles, const HeadShape& shape) {
   if (angles.positions || angles.freq_factors) {
     return check.refuse(angles.positions ? "positions" : "freq_factors",
-                        "is given together with cos and sin, which replace it");
+                        "is given together with cos and sin", "either it or those two");
   }
   for (const Named& table : {Named{"cos", angles.cos}, Named{"sin", angles.sin}}) {
     NORITE_TRY(check.given(table));
@@ -30,11 +30,11 @@ Result<void> check_cached(const Check& check, const RopeAngles& angles, const He
 
 Result<void> check_computed(const Check& check, const RopeAngles& angles, const HeadShape& shape) {
   if (!std::isfinite(angles.theta) || angles.theta <= 0.0f) {
-    return check.refuse("theta", fmt::format("is {}, expected a finite value > 0", angles.theta));
+    return check.refuse("theta", fmt::format("is {}", angles.theta), "a finite value > 0");
   }
   if (angles.frequency_dim < 0) {
-    return check.refuse("frequency_dim", fmt::format("is {}, expected > 0, or 0 for head_dim",
-                                                     angles.frequency_dim));
+    return check.refuse("frequency_dim", fmt::format("is {}", angles.frequency_dim),
+                        "a value > 0, or 0 for head_dim");
   }
   if (angles.positions) {
     const Named positions{"positions", angles.positions};
@@ -42,8 +42,8 @@ Result<void> check_computed(const Check& check, const RopeAngles& angles, const 
     NORITE_TRY(check.shape(positions, {shape.tokens}, "[tokens]"));
   } else if (angles.first_position < 0 ||
              angles.first_position > kMaxPosition - (shape.tokens - 1)) {
-    return check.refuse("first_position", fmt::format("is {}, expected 0 to 2^31 - {}",
-                                                      angles.first_position, shape.tokens));
+    return check.refuse("first_position", fmt::format("is {}", angles.first_position),
+                        fmt::format("0 to 2^31 - {}", shape.tokens));
   }
   if (angles.freq_factors) {
     const Named factors{"freq_factors", angles.freq_factors};
@@ -60,19 +60,18 @@ Result<HeadShape> check_heads(const Check& check, const Named& x, int64_t half_r
   NORITE_TRY(check.activation(x));
   const Shape& extents = x.view.shape();
   if (extents.rank() != 3) {
-    return check.refuse(x.name, fmt::format("has shape {}, expected [tokens, heads, head_dim]",
-                                            to_string(extents)));
+    return check.refuse(x.name, fmt::format("has shape {}", to_string(extents)),
+                        "[tokens, heads, head_dim]");
   }
   HeadShape shape{extents[0], extents[1], extents[2], half_rope_dim};
   if (shape.head_dim % 2 != 0 || shape.head_dim > kMaxHeadDim) {
-    return check.refuse(x.name, fmt::format("has head_dim {}, expected an even one up to {}",
-                                            shape.head_dim, kMaxHeadDim));
+    return check.refuse(x.name, fmt::format("has head_dim {}", shape.head_dim),
+                        fmt::format("an even one up to {}", kMaxHeadDim));
   }
   if (half_rope_dim == -1) shape.half_rope_dim = shape.head_dim / 2;
   if (shape.half_rope_dim < 0 || shape.half_rope_dim > shape.head_dim / 2) {
-    return check.refuse("half_rope_dim",
-                        fmt::format("is {}, expected 0 to {} (head_dim / 2), or -1", half_rope_dim,
-                                    shape.head_dim / 2));
+    return check.refuse("half_rope_dim", fmt::format("is {}", half_rope_dim),
+                        fmt::format("0 to {} (head_dim / 2), or -1", shape.head_dim / 2));
   }
   return shape;
 }
@@ -118,9 +117,8 @@ Result<RopePairing> check_pairing(const Check& check, Pairing pairing) {
     case Pairing::interleaved:
       return kPairInterleaved;
   }
-  return check.refuse("pairing",
-                      fmt::format("is {}, expected half_dim (0), half_rope (1) or interleaved (2)",
-                                  static_cast<int>(pairing)));
+  return check.refuse("pairing", fmt::format("is {}", static_cast<int>(pairing)),
+                      "half_dim (0), half_rope (1) or interleaved (2)");
 }
 
 }  // namespace norite::ops
