@@ -87,8 +87,9 @@ class NORITE_API Device {
   /// The pool that operations take their scratch memory from.
   [[nodiscard]] Pool& pool() const noexcept;
 
-  /// Waits for what was submitted, then refuses further work: failed_precondition. Buffers stay
-  /// readable until they are dropped.
+  /// Waits for what was submitted, then refuses further work: failed_precondition. There are no new
+  /// buffers, of any pool, and no kernels to register or to get. Buffers stay readable until they
+  /// are dropped.
   void close() const;
 
   [[nodiscard]] const std::shared_ptr<core::DeviceState>& state() const noexcept { return state_; }

@@ -50,7 +50,8 @@ class NORITE_API Pipeline {
 };
 
 /// The kernels of one device: built-in ones and the user's. Compiles at first use, once even when
-/// many threads ask at the same time. May be shared between threads.
+/// many threads ask at the same time. May be shared between threads. That of a closed device takes
+/// and gives no kernels: failed_precondition.
 class NORITE_API KernelRegistry {
  public:
   explicit KernelRegistry(std::shared_ptr<core::Backend> backend);

@@ -3,6 +3,7 @@
 // (src/backends/all.cpp); none knows another.
 #pragma once
 
+#include <atomic>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,15 @@ class Backend : public std::enable_shared_from_this<Backend> {
   }
   /// Returns when everything submitted has ended.
   virtual void wait_idle() = 0;
+
+  // Whoever gives something out for a device has its backend, and asks here first: a pool and a
+  // registry know no device, which has them.
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
+  [[nodiscard]] Result<void> check_open(std::string_view operation) const;
+  void close() noexcept { closed_ = true; }
+
+ private:
+  std::atomic<bool> closed_ = false;
 };
 
 /// A row of the backend table.

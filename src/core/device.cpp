@@ -17,14 +17,14 @@ namespace norite {
 
 namespace core {
 
-Result<void> DeviceState::check_open(std::string_view operation) const {
+Result<void> Backend::check_open(std::string_view operation) const {
   if (!closed_) return {};
   return fail(Code::failed_precondition,
-              fmt::format("{}: device {} is closed", operation, backend_->info().id));
+              fmt::format("{}: device {} is closed", operation, info().id));
 }
 
 void DeviceState::close() {
-  closed_ = true;
+  backend_->close();
   backend_->wait_idle();
   pool_.trim();
   const std::scoped_lock lock(sums_mutex_);
@@ -46,6 +46,7 @@ Result<std::shared_ptr<Storage>> Backend::wrap(uintptr_t, int64_t, std::shared_p
 }
 
 Result<int64_t> checked_buffer_bytes(const Backend& backend, DType dtype, const Shape& shape) {
+  NORITE_TRY(backend.check_open("buffer"));
   const auto count = shape.count();
   int64_t bytes = 0;
   if (!count || __builtin_mul_overflow(*count, size_of(dtype), &bytes)) {
@@ -164,7 +165,6 @@ std::vector<std::string> Device::cpu_targets() {
 const DeviceInfo& Device::info() const noexcept { return state_->backend().info(); }
 
 Result<Buffer> Device::empty(DType dtype, const Shape& shape) const {
-  NORITE_TRY(state_->check_open("buffer"));
   return core::allocate_buffer(state_->backend(), dtype, shape);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,7 +29,9 @@ class DeviceState {
   /// ever after as a kernel leaves them for the next (kernels/cuda/shared_sums.h). All have the
   /// same ones, and so run one after the other.
   [[nodiscard]] Result<Buffer> shared_sums(int64_t words);
-  [[nodiscard]] Result<void> check_open(std::string_view operation) const;
+  [[nodiscard]] Result<void> check_open(std::string_view operation) const {
+    return backend_->check_open(operation);
+  }
   void close();
 
  private:
@@ -39,12 +40,12 @@ class DeviceState {
   Pool pool_;
   std::mutex sums_mutex_;
   std::optional<Buffer> sums_;
-  std::atomic<bool> closed_ = false;
 };
 
 /// New zeroed memory for that dtype and shape, or why not.
 Result<Buffer> allocate_buffer(Backend& backend, DType dtype, const Shape& shape);
-/// Bytes of a new buffer; refuses empty, overflowing and oversized ones.
+/// Bytes of a new buffer; refuses empty, overflowing and oversized ones, and those of a closed
+/// device.
 Result<int64_t> checked_buffer_bytes(const Backend& backend, DType dtype, const Shape& shape);
 
 }  // namespace norite::core

@@ -61,6 +61,7 @@ Result<void> KernelRegistry::register_source(std::string name, KernelText source
 }
 
 Result<void> KernelRegistry::register_source(core::KernelSource source) {
+  NORITE_TRY(impl_->backend->check_open("registry"));
   if (source.text.text.empty()) {
     return fail(Code::invalid_argument,
                 fmt::format("registry: kernel \"{}\" has no text, expected some", source.name));
@@ -71,6 +72,7 @@ Result<void> KernelRegistry::register_source(core::KernelSource source) {
 }
 
 Result<void> KernelRegistry::register_native(NativeKernel kernel) {
+  NORITE_TRY(impl_->backend->check_open("registry"));
   if (!kernel.run) {
     return fail(
         Code::invalid_argument,
@@ -88,6 +90,7 @@ Result<void> KernelRegistry::register_native(NativeKernel kernel) {
 }
 
 Result<Pipeline> KernelRegistry::get_pipeline(const KernelId& id) {
+  NORITE_TRY(impl_->backend->check_open("registry"));
   std::unique_lock lock(impl_->mutex);
   const auto entry = impl_->entries.find(id.name);
   if (entry == impl_->entries.end()) {
@@ -122,6 +125,7 @@ Result<Pipeline> KernelRegistry::get_pipeline(const KernelId& id) {
 }
 
 Result<Pipeline> KernelRegistry::get_planned(const core::KernelKey& key) {
+  NORITE_TRY(impl_->backend->check_open("registry"));
   {
     const std::scoped_lock lock(impl_->mutex);
     if (const auto found = impl_->by_key.find(key); found != impl_->by_key.end()) {

@@ -19,6 +19,7 @@ struct Pool::State {
     const std::scoped_lock lock(mutex);
     const int64_t bytes = storage->size_bytes();
     statistics.bytes_in_use -= bytes;
+    if (backend->closed()) return;  // nobody can ask for it again
     statistics.bytes_cached += bytes;
     cached[bytes].push_back(std::move(storage));
   }

@@ -133,5 +133,14 @@ struct ResidualRmsNormSpec {
 using Norms = ::testing::Types<RmsNormSpec, RmsNormMulSpec, ResidualRmsNormSpec>;
 INSTANTIATE_TYPED_TEST_SUITE_P(norms, Refusals, Norms);
 
+TEST(RmsNormOfText, on_a_closed_device_is_refused_by_its_name) {
+  const Device device = must(Device::open("null", {.builtins = BuiltinForm::text}));
+  const View x = must(device.empty(DType::f32, kShape));
+  Encoder encoder = device.encoder();
+  device.close();
+  expect_error(ops::rms_norm(encoder, {.x = x, .y = x}), Code::failed_precondition,
+               {"rms_norm: ", "closed"});
+}
+
 }  // namespace
 }  // namespace norite::test

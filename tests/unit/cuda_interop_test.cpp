@@ -46,6 +46,8 @@ TEST_F(CudaInteropTest, what_cannot_be_wrapped) {
   expect_error(cuda::wrap(cpu, memory_.data(), DType::i32, {1}), Code::invalid_argument, {"cpu"});
   expect_error(cuda::address(View(must(cpu.empty(DType::i32, {1})))), Code::invalid_argument);
   expect_error(cuda::address(View()), Code::invalid_argument);
+  device.close();
+  expect_error(wrap(memory_.data()), Code::failed_precondition, {"closed"});
 }
 
 TEST_F(CudaInteropTest, work_goes_to_the_caller_s_stream) {

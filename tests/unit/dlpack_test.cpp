@@ -177,6 +177,12 @@ TEST_F(DlpackTest, read_only_tensors_are_read_and_never_written) {
   exported->deleter(exported);
 }
 
+TEST_F(DlpackTest, a_closed_device_takes_no_tensors) {
+  device_.close();
+  expect_error(import(), Code::failed_precondition, {"buffer", "cpu", "closed"});
+  EXPECT_EQ(foreign_.deleted, 0) << "still the caller's";
+}
+
 TEST_F(DlpackTest, hostile_tensors_are_refused_and_stay_the_caller_s) {
   DLTensor& tensor = foreign_.contents();
   expect_error(from_dlpack(device_, nullptr), Code::invalid_argument, {"no tensor"});

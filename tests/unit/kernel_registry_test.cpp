@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/kernel_key.hpp"
 #include "support.hpp"
 
 namespace norite {
@@ -117,6 +118,26 @@ TEST_F(KernelRegistryTest, every_device_has_kernels_of_its_own) {
   EXPECT_FALSE(test::null_device().registry().contains("mine"));
   EXPECT_NE(must(registry_.get_pipeline({.name = "rms_norm"})).state(),
             must(test::null_device().registry().get_pipeline({.name = "rms_norm"})).state());
+}
+
+TEST_F(KernelRegistryTest, a_closed_device_takes_and_gives_no_kernels) {
+  must(registry_.register_source("mine", "kernel void mine() {}"));
+  must(registry_.register_native({"host", {}, nothing()}));
+  must(registry_.get_pipeline({.name = "mine"}));
+  const core::KernelKey planned{"mine", {}};
+  must(registry_.get_planned(planned));
+  device_.close();
+  const auto refused = [](const auto& result) {
+    expect_error(result, Code::failed_precondition, {"registry", "null", "closed"});
+  };
+  refused(registry_.register_source("late", "kernel void late() {}"));
+  refused(registry_.register_native({"later", {}, nothing()}));
+  for (const char* name : {"mine", "host", "rms_norm", "nobody"}) {
+    refused(registry_.get_pipeline({.name = name}));
+  }
+  refused(registry_.get_planned(planned));
+  EXPECT_FALSE(registry_.contains("late"));
+  EXPECT_FALSE(registry_.contains("later"));
 }
 
 TEST(KernelRegistryCpu, has_every_built_in_kernel) {

@@ -200,6 +200,25 @@ TEST_P(PoolTest, closing_the_device_trims_its_own_pool) {
   EXPECT_EQ(device_.pool().statistics().bytes_cached, 0);
 }
 
+TEST_P(PoolTest, a_closed_device_gives_no_memory_and_every_pool_of_it_lets_go_of_what_comes_back) {
+  for (Pool* pool : {&pool_, &device_.pool()}) must(pool->acquire(DType::u8, {4096}));
+  std::optional<Buffer> own = acquire(1024);
+  fill_with(*own, 0x11);
+  device_.close();
+  for (Pool* pool : {&pool_, &device_.pool()}) {
+    for (const int64_t bytes : {4096, 1024}) {
+      expect_error(pool->acquire(DType::u8, {bytes}), Code::failed_precondition,
+                   {"buffer", GetParam(), "closed"});
+    }
+  }
+  EXPECT_EQ(test::contents<uint8_t>(*own), std::vector<uint8_t>(1024, 0x11));
+  EXPECT_EQ(pool_.statistics().bytes_in_use, 1024);
+  EXPECT_EQ(pool_.trim(), 4096) << "what it kept is its own to trim";
+  own.reset();
+  EXPECT_EQ(pool_.statistics().bytes_in_use, 0);
+  EXPECT_EQ(pool_.statistics().bytes_cached, 0);
+}
+
 TEST_P(PoolTest, refuses_what_is_no_buffer) {
   expect_refused(pool_.acquire(DType::f32, {0}), {"buffer", "[0]"});
   expect_refused(pool_.acquire(DType::f32, {4, -1}), {"[4, -1]"});
