@@ -65,10 +65,11 @@ std::vector<Spoiled<Op>> head_others(const char* x, View Op::* input, Tensors& t
   return rows;
 }
 
+// Numbers that angles cannot be computed from, whether they are or not.
 template <class Op>
-std::vector<Spoiled<Op>> computed_others(Tensors& tensors) {
+std::vector<Spoiled<Op>> wrong_numbers() {
   using From = ops::RopeAngles;
-  std::vector<Spoiled<Op>> rows = {
+  return {
       with_angle<Op>("theta", &From::theta, 0.0F),
       with_angle<Op>("theta", &From::theta, -1.0F),
       with_angle<Op>("theta", &From::theta, NAN),
@@ -77,6 +78,13 @@ std::vector<Spoiled<Op>> computed_others(Tensors& tensors) {
       with_angle<Op>("first_position", &From::first_position, int64_t{-1}),
       with_angle<Op>("first_position", &From::first_position, INT64_MIN),
       with_angle<Op>("first_position", &From::first_position, INT64_MAX),
+      {"beside what replaces it", "first_position", [](Op& op) { op.angles.first_position = -7; }},
+  };
+}
+
+template <class Op>
+std::vector<Spoiled<Op>> computed_others(Tensors& tensors) {
+  std::vector<Spoiled<Op>> rows = {
       {"the last token's position overflows", "first_position",
        [](Op& op) {
          op.angles.positions = {};
@@ -114,6 +122,7 @@ std::vector<Spoiled<Op>> rope_others(const char* x, View Op::* input, Tensors& t
   auto rows = head_others<Op>(x, input, tensors);
   append(rows,
          kAngles == Angles::cached ? cached_others<Op>(tensors) : computed_others<Op>(tensors));
+  append(rows, wrong_numbers<Op>());
   append(rows, with_unknown("pairing", &Op::pairing, 3));
   return rows;
 }
@@ -231,6 +240,20 @@ using Cached = ::testing::Types<FusedSpec<Angles::cached>, FusedBackwardSpec<Ang
                                 RopeSpec<Angles::cached>, RopeBackwardSpec<Angles::cached>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(computed_angles, Refusals, Computed);
 INSTANTIATE_TYPED_TEST_SUITE_P(cached_angles, Refusals, Cached);
+
+TEST(RopeNumbers, that_nothing_reads_may_be_anything_valid) {
+  const Device device = cpu_device();
+  Tensors tensors(device);
+  Encoder encoder = device.encoder();
+  ops::Rope op = RopeSpec<Angles::cached>::good(tensors);
+  op.angles.first_position = 5;
+  op.angles.theta = 1e6F;
+  op.angles.frequency_dim = 2;
+  must(ops::rope(encoder, op));
+  op = RopeSpec<Angles::computed>::good(tensors);
+  op.angles.first_position = 5;
+  must(ops::rope(encoder, op));
+}
 
 }  // namespace
 }  // namespace norite::test

@@ -28,7 +28,8 @@ Result<void> check_cached(const Check& check, const RopeAngles& angles, const He
   return {};
 }
 
-Result<void> check_computed(const Check& check, const RopeAngles& angles, const HeadShape& shape) {
+// Also of those that are not used: a wrong one is a mistake wherever it is.
+Result<void> check_numbers(const Check& check, const RopeAngles& angles, const HeadShape& shape) {
   if (!std::isfinite(angles.theta) || angles.theta <= 0.0f) {
     return check.refuse("theta", fmt::format("is {}", angles.theta), "a finite value > 0");
   }
@@ -36,14 +37,18 @@ Result<void> check_computed(const Check& check, const RopeAngles& angles, const 
     return check.refuse("frequency_dim", fmt::format("is {}", angles.frequency_dim),
                         "a value > 0, or 0 for head_dim");
   }
+  if (angles.first_position < 0 || angles.first_position > kMaxPosition - (shape.tokens - 1)) {
+    return check.refuse("first_position", fmt::format("is {}", angles.first_position),
+                        fmt::format("0 to 2^31 - {}", shape.tokens));
+  }
+  return {};
+}
+
+Result<void> check_computed(const Check& check, const RopeAngles& angles, const HeadShape& shape) {
   if (angles.positions) {
     const Named positions{"positions", angles.positions};
     NORITE_TRY(check.dtype(positions, {DType::i32, DType::u32}));
     NORITE_TRY(check.shape(positions, {shape.tokens}, "[tokens]"));
-  } else if (angles.first_position < 0 ||
-             angles.first_position > kMaxPosition - (shape.tokens - 1)) {
-    return check.refuse("first_position", fmt::format("is {}", angles.first_position),
-                        fmt::format("0 to 2^31 - {}", shape.tokens));
   }
   if (angles.freq_factors) {
     const Named factors{"freq_factors", angles.freq_factors};
@@ -78,6 +83,7 @@ Result<HeadShape> check_heads(const Check& check, const Named& x, int64_t half_r
 
 Result<RopeAngleParams> check_angles(const Check& check, const RopeAngles& angles,
                                      const HeadShape& shape) {
+  NORITE_TRY(check_numbers(check, angles, shape));
   RopeAngleParams params = {};
   if (angles.cos || angles.sin) {
     NORITE_TRY(check_cached(check, angles, shape));
