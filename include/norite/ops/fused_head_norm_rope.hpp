@@ -15,8 +15,8 @@ struct FusedHeadNormRope {
   View x;
   View weight = {};  ///< [head_dim], the dtype of x or f32; absent: none
   View y;            ///< like x; may be x itself
-  /// Optional second output of the same shape in any float dtype: the KV cache. A cache laid out
-  /// [heads, tokens, head_dim] is passed as cache.permute({1, 0, 2}).
+  /// Optional second output of the same shape in any float dtype, strided as x may be: the KV
+  /// cache. One laid out [heads, tokens, head_dim] is passed as cache.permute({1, 0, 2}).
   View copy = {};
   RopeAngles angles = {};
   Pairing pairing = Pairing::half_dim;
