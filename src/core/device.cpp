@@ -61,8 +61,8 @@ Result<int64_t> checked_buffer_bytes(const Backend& backend, DType dtype, const 
   }
   if (const int64_t limit = backend.info().limits.max_buffer_bytes; bytes > limit) {
     return fail(Code::out_of_memory,
-                fmt::format("buffer: {} of {} needs {} bytes, {} allows {}", to_string(shape),
-                            name(dtype), bytes, backend.info().id, limit));
+                fmt::format("buffer: {} of {} needs {} bytes, expected at most {} on {}",
+                            to_string(shape), name(dtype), bytes, limit, backend.info().id));
   }
   return bytes;
 }

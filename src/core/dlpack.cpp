@@ -65,12 +65,16 @@ Result<Shape> shape_of(const DLTensor& tensor) {
   if (tensor.ndim < 0 || tensor.ndim > Shape::kMaxRank) {
     return refuse("{} axes, expected 0 to {}", tensor.ndim, Shape::kMaxRank);
   }
-  if (tensor.ndim > 0 && tensor.shape == nullptr) return refuse("the shape is null");
+  if (tensor.ndim > 0 && tensor.shape == nullptr) {
+    return refuse("the shape is null, expected extents");
+  }
   const Shape shape(std::span<const int64_t>(tensor.shape, static_cast<size_t>(tensor.ndim)));
   for (const int64_t extent : shape) {
     if (extent < 1) return refuse("shape {}, expected extents >= 1", to_string(shape));
   }
-  if (!shape.count()) return refuse("shape {} is not representable", to_string(shape));
+  if (!shape.count()) {
+    return refuse("shape {}, expected fewer than 2^63 elements", to_string(shape));
+  }
   return shape;
 }
 
@@ -93,14 +97,14 @@ Result<int64_t> reach_of(DType dtype, const Shape& shape, const Strides& strides
     int64_t reach = 0;
     if (__builtin_mul_overflow(shape[axis] - 1, strides[axis], &reach) ||
         __builtin_add_overflow(last, reach, &last)) {
-      return refuse("shape {} with strides {} is not representable", to_string(shape),
+      return refuse("shape {} with strides {}, expected fewer than 2^63 bytes", to_string(shape),
                     to_string(strides));
     }
   }
   int64_t bytes = 0;
   if (__builtin_mul_overflow(last, size_of(dtype), &bytes) ||
       __builtin_add_overflow(bytes, size_of(dtype), &bytes)) {
-    return refuse("shape {} with strides {} is not representable", to_string(shape),
+    return refuse("shape {} with strides {}, expected fewer than 2^63 bytes", to_string(shape),
                   to_string(strides));
   }
   return bytes;
@@ -139,7 +143,7 @@ struct Exported {
 
 Result<View> from_dlpack(const Device& device, DLManagedTensorVersioned* tensor,
                          ReadOnlyTensors read_only) {
-  if (tensor == nullptr) return refuse("no tensor");
+  if (tensor == nullptr) return refuse("no tensor, expected one");
   // Of another major version nothing else may be read.
   if (tensor->version.major != kMajor) {
     return fail(Code::unsupported,
@@ -147,7 +151,7 @@ Result<View> from_dlpack(const Device& device, DLManagedTensorVersioned* tensor,
                             tensor->version.minor, kMajor));
   }
   if (read_only == ReadOnlyTensors::refuse && (tensor->flags & kDlpackReadOnly) != 0) {
-    return refuse("the tensor is read-only, which was not accepted");
+    return refuse("the tensor is read-only, expected one to write to as well");
   }
   const DLTensor& contents = tensor->dl_tensor;
   NORITE_TRY(check_device(device.info(), contents.device));
@@ -162,7 +166,9 @@ Result<View> from_dlpack(const Device& device, DLManagedTensorVersioned* tensor,
   const auto& backend = device.state()->shared_backend();
   const auto before = static_cast<int64_t>(first % backend->wrap_alignment());
   int64_t wanted = 0;
-  if (__builtin_add_overflow(before, reach, &wanted)) return refuse("{} bytes", reach);
+  if (__builtin_add_overflow(before, reach, &wanted)) {
+    return refuse("{} bytes, expected fewer", reach);
+  }
   NORITE_TRY_ASSIGN(const int64_t bytes, core::checked_buffer_bytes(*backend, DType::u8, {wanted}));
   const auto owner = std::make_shared<Owner>();
   NORITE_TRY_ASSIGN(auto storage,
@@ -175,7 +181,7 @@ Result<View> from_dlpack(const Device& device, DLManagedTensorVersioned* tensor,
 }
 
 Result<DLManagedTensorVersioned*> to_dlpack(const View& view) {
-  if (!view) return fail(Code::invalid_argument, "to_dlpack: the view is empty");
+  if (!view) return fail(Code::invalid_argument, "to_dlpack: the view is empty, expected memory");
   const core::Storage& storage = *view.buffer().storage();
   const DeviceInfo& info = storage.backend().info();
   if (info.backend != "cpu" && info.backend != "cuda") {

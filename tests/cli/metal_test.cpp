@@ -55,7 +55,7 @@ TEST_F(MetalCommand, DevicesThatCannotBeUsed) {
 }
 
 TEST_F(MetalCommand, FailuresOfTheWork) {
-  for (const auto& [failure, words] : {std::pair{"no_memory", "metal allows"},
+  for (const auto& [failure, words] : {std::pair{"no_memory", "at most 32768 on metal"},
                                        {"compile_error", "Metal refused the kernel"},
                                        {"fault:flash_attn_train_bwd_compute_d", "told to fail"}}) {
     const CommandResult result = run("verify --device metal --filter compute_d[f32", failure);

@@ -61,7 +61,7 @@ TEST_F(FailuresTest, memory_refused) {
   const Buffer second = must(device.empty(DType::u8, {4000}));
   expect_error(device.empty(DType::u8, {2000}), Code::out_of_memory,
                {"2000 bytes", "9000 of 10000"});
-  expect_error(device.empty(DType::u8, {6000}), Code::out_of_memory, {"6000", "allows 5000"});
+  expect_error(device.empty(DType::u8, {6000}), Code::out_of_memory, {"6000", "at most 5000"});
 }
 
 TEST_F(FailuresTest, kernel_refused_by_the_compiler) {

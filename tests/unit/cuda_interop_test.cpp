@@ -40,7 +40,7 @@ TEST_F(CudaInteropTest, what_cannot_be_wrapped) {
   expect_error(wrap(nullptr), Code::invalid_argument, {"0x0", "16"});
   expect_error(wrap(&memory_[1]), Code::invalid_argument, {"multiple of 16"});
   stand_in().foreign = reinterpret_cast<unsigned long long>(&memory_[4]);
-  expect_error(wrap(&memory_[4]), Code::invalid_argument, {"no memory of cuda"});
+  expect_error(wrap(&memory_[4]), Code::invalid_argument, {"expected memory of cuda"});
   expect_error(cuda::wrap(device, memory_.data(), DType::i32, {0}), Code::invalid_argument);
   const Device cpu = must(Device::open("cpu"));
   expect_error(cuda::wrap(cpu, memory_.data(), DType::i32, {1}), Code::invalid_argument, {"cpu"});

@@ -55,6 +55,7 @@ class DlpackTest : public ::testing::Test {
   Result<View> import() { return from_dlpack(device_, &foreign_.tensor); }
   void expect_refused(Code code, std::initializer_list<std::string_view> words) {
     expect_error(import(), code, words);
+    expect_error(import(), code, {", expected "});
     EXPECT_EQ(foreign_.deleted, 0);  // still the caller's
     foreign_ = Foreign();
     foreign_.tensor.manager_ctx = &foreign_;
@@ -147,7 +148,7 @@ TEST_F(DlpackTest, an_exported_tensor_outlives_its_device) {
 
 TEST_F(DlpackTest, read_only_tensors_have_to_be_accepted) {
   foreign_.tensor.flags = 1;
-  expect_error(import(), Code::invalid_argument, {"read-only"});
+  test::expect_refused(import(), {"read-only"});
   EXPECT_EQ(foreign_.deleted, 0);
   must(from_dlpack(device_, &foreign_.tensor, ReadOnlyTensors::accept));
   EXPECT_EQ(foreign_.deleted, 1);
@@ -185,7 +186,7 @@ TEST_F(DlpackTest, a_closed_device_takes_no_tensors) {
 
 TEST_F(DlpackTest, hostile_tensors_are_refused_and_stay_the_caller_s) {
   DLTensor& tensor = foreign_.contents();
-  expect_error(from_dlpack(device_, nullptr), Code::invalid_argument, {"no tensor"});
+  test::expect_refused(from_dlpack(device_, nullptr), {"no tensor"});
   foreign_.tensor.version = {2, 0};
   expect_refused(Code::unsupported, {"DLPack 2.0", "1.x"});
   foreign_.tensor.version = {0, 8};
@@ -201,9 +202,9 @@ TEST_F(DlpackTest, hostile_tensors_are_refused_and_stay_the_caller_s) {
     expect_refused(Code::invalid_argument, {"extents >= 1"});
   }
   foreign_.shape = {kHuge, 3};
-  expect_refused(Code::invalid_argument, {"not representable"});
+  expect_refused(Code::invalid_argument, {"fewer than 2^63"});
   foreign_.shape = {kHuge / 2, 1};
-  expect_refused(Code::invalid_argument, {"representable"});
+  expect_refused(Code::invalid_argument, {"fewer than 2^63"});
   foreign_.shape = {int64_t{1} << 50, 1};
   expect_refused(Code::out_of_memory, {"cpu"});
   foreign_.strides = {-4, 1};
@@ -211,7 +212,7 @@ TEST_F(DlpackTest, hostile_tensors_are_refused_and_stay_the_caller_s) {
   expect_refused(Code::invalid_argument, {"[-4, 1]", "below 0"});
   foreign_.strides = {kHuge, 1};
   tensor.strides = foreign_.strides.data();
-  expect_refused(Code::invalid_argument, {"not representable"});
+  expect_refused(Code::invalid_argument, {"fewer than 2^63"});
   tensor.data = nullptr;
   expect_refused(Code::invalid_argument, {"expected memory"});
   tensor.byte_offset = ~uint64_t{0};
@@ -234,9 +235,9 @@ TEST_F(DlpackTest, unknown_elements_and_other_devices_are_refused) {
   tensor.device = {kDLCUDAHost, 0};  // the host's memory like any other
   must(import());
   const Device null = test::null_device();
-  expect_error(from_dlpack(null, &foreign_.tensor), Code::invalid_argument, {"null"});
+  test::expect_refused(from_dlpack(null, &foreign_.tensor), {"null"});
   expect_error(to_dlpack(View(must(null.empty(DType::f32, {1})))), Code::unsupported, {"null"});
-  expect_error(to_dlpack(View()), Code::invalid_argument, {"empty"});
+  test::expect_refused(to_dlpack(View()), {"empty"});
 }
 
 class CudaDlpackTest : public test::CudaTest {};
@@ -264,12 +265,12 @@ TEST_F(CudaDlpackTest, memory_of_others_is_refused_and_stays_the_caller_s) {
   stand_in().devices = 2;
   const Device device = must(open());
   Foreign foreign;
-  expect_error(from_dlpack(device, &foreign.tensor), Code::invalid_argument, {"cuda"});
+  test::expect_refused(from_dlpack(device, &foreign.tensor), {"cuda"});
   foreign.contents().device = {kDLCUDA, 1};
-  expect_error(from_dlpack(device, &foreign.tensor), Code::invalid_argument, {"index 1", "cuda"});
+  test::expect_refused(from_dlpack(device, &foreign.tensor), {"index 1", "cuda"});
   foreign.contents().device = {kDLCUDAManaged, 0};
   stand_in().foreign = reinterpret_cast<unsigned long long>(foreign.memory.data());
-  expect_error(from_dlpack(device, &foreign.tensor), Code::invalid_argument, {"no memory of cuda"});
+  test::expect_refused(from_dlpack(device, &foreign.tensor), {"expected memory of cuda"});
   EXPECT_EQ(foreign.deleted, 0);
   stand_in().foreign = 0;
   must(from_dlpack(device, &foreign.tensor));

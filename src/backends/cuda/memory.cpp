@@ -55,7 +55,8 @@ Result<std::shared_ptr<core::Storage>> DeviceMemory::wrap(std::shared_ptr<core::
       stream->driver().cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
   if (error != CUDA_SUCCESS || device != stream->context().device()) {
     return fail(Code::invalid_argument,
-                fmt::format("wrap: address {:#x} is no memory of {}", address, backend->info().id));
+                fmt::format("wrap: address {:#x} is elsewhere, expected memory of {}", address,
+                            backend->info().id));
   }
   return std::shared_ptr<core::Storage>(new DeviceMemory(
       std::move(backend), std::move(stream), bytes, address, Source::caller, std::move(owner)));
