@@ -85,19 +85,23 @@ class HeadNormRopeBackward {
   using AddTokens = void (HeadNormRopeBackward::*)(int64_t begin, int64_t end, Table& dw) const;
 
   AddTokens find_add_tokens() const {
-    if (!runs_.whole || runs_.interleaved || !are_weights_divided_out()) {
-      return &HeadNormRopeBackward::add_any_heads;
-    }
+    if (!runs_.whole || runs_.interleaved) return &HeadNormRopeBackward::add_any_heads;
     switch (params_.head_dim) {
       case 64:
-        return &HeadNormRopeBackward::add_whole_heads<64>;
+        return find_add_whole_heads<64>();
       case 128:
-        return &HeadNormRopeBackward::add_whole_heads<128>;
+        return find_add_whole_heads<128>();
       case 256:
-        return &HeadNormRopeBackward::add_whole_heads<256>;
+        return find_add_whole_heads<256>();
       default:
         return &HeadNormRopeBackward::add_any_heads;
     }
+  }
+
+  template <int64_t kDim>
+  AddTokens find_add_whole_heads() const {
+    return are_weights_divided_out() ? &HeadNormRopeBackward::add_whole_heads<kDim, true>
+                                     : &HeadNormRopeBackward::add_whole_heads<kDim, false>;
   }
 
   /// Sums that the weights took out of range need dy again, which dx in place has overwritten. To
@@ -107,12 +111,12 @@ class HeadNormRopeBackward {
     return can_repeat && are_divisible(weight_, params_.head_dim);
   }
 
-  template <int64_t kDim>
+  template <int64_t kDim, bool kDivides>
   void add_whole_heads(int64_t begin, int64_t end, Table& dw) const {
     WeightedRotation by;
-    WholeHeads<E, kDim> group;
+    WholeHeads<E, kDim, kDivides> group(weight_);
     for (int64_t token = begin; token < end; ++token) {
-      weigh<E>(runs_, angles_, token, weight_, by);
+      weigh<E, kDivides>(runs_, angles_, token, weight_, by);
       for (int64_t head = 0; head < params_.heads; head += group.kMost) {
         const int64_t count = std::min(group.kMost, params_.heads - head);
         const int64_t later = later_than(token);
@@ -127,7 +131,7 @@ class HeadNormRopeBackward {
                    : group.template write<Store::cached>(heads, dw);
       }
     }
-    if (dw_partial_ == nullptr || divide_out(weight_, kDim, dw) || dx_ == dy_) return;
+    if (!kDivides || dw_partial_ == nullptr || divide_out(weight_, kDim, dw) || dx_ == dy_) return;
     std::fill_n(dw.values, runs_.table_size, 0.0f);
     add_heads(begin, end, nullptr, dw);
   }

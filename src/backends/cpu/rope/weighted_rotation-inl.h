@@ -27,16 +27,18 @@ struct WeightedRotation {
   Table cos1, cos2, sin1, sin2;
 };
 
-template <class E>
+/// kWeighs: else the angles are left as they are.
+template <class E, bool kWeighs = true>
 HWY_NOINLINE void weigh(const HeadRuns& runs, const Angles& angles, int64_t token,
                         const Table& weight, WeightedRotation& to) {
   angles.for_blocks_of<E>(token, [&](int64_t i, Block cos, Block sin) HWY_ATTR {
-    const Block w1 = F32::load(weight.values + runs.first.table + i);
-    const Block w2 = F32::load(weight.values + runs.second.table + i);
-    F32::store_f32(mul(cos, w1), to.cos1.values + i);
-    F32::store_f32(mul(cos, w2), to.cos2.values + i);
-    F32::store_f32(mul(sin, w1), to.sin1.values + i);
-    F32::store_f32(mul(sin, w2), to.sin2.values + i);
+    const auto by = [&](const Run& run, Block v) HWY_ATTR {
+      return kWeighs ? mul(v, F32::load(weight.values + run.table + i)) : v;
+    };
+    F32::store_f32(by(runs.first, cos), to.cos1.values + i);
+    F32::store_f32(by(runs.second, cos), to.cos2.values + i);
+    F32::store_f32(by(runs.first, sin), to.sin1.values + i);
+    F32::store_f32(by(runs.second, sin), to.sin2.values + i);
   });
 }
 

@@ -3,7 +3,8 @@
 // head. dy is rotated back and multiplied by the weights in one go; what is summed for dw has a
 // factor w too many, which is divided out once, in the end. That takes a quarter of the products
 // away, and products are the limit of 16-bit heads; f32 ones take the same way. Sums that leave the
-// range of floats because of that factor show in the end, and are then made again without it.
+// range of floats because of that factor show in the end, and are then made again without it. Where
+// a weight cannot be divided by, all products are made: 16-bit heads of 128 then take a tenth longer.
 //
 // Re-included for every target; no ordinary include guard.
 
@@ -48,12 +49,14 @@ inline bool are_divisible(const Table& weight, int64_t count) {
   });
 }
 
-/// gw = dy rotated back, times the weights; then with sums over a head
-///   dx = gw * r - x * shrink, dw * w += gw * r * x
-template <class E, int64_t kDim>
+/// g = dy rotated back, times the weights where kDivides; then with sums over a head
+///   dx = g [* w] * r - x * shrink, dw [* w] += g * r * x
+template <class E, int64_t kDim, bool kDivides>
 class WholeHeads {
  public:
   static constexpr int64_t kMost = heads_per_group<E>(kDim);
+
+  explicit WholeHeads(const Table& weight) : weight_(weight.values) {}
 
   HWY_NOINLINE void read(const HeadOperands<E>& heads, const WeightedRotation& by, float eps) {
     constexpr int64_t kLanes = static_cast<int64_t>(lanes());
@@ -77,16 +80,18 @@ class WholeHeads {
     const int64_t dx_stride = heads.dx_stride;
     for_blocks<true>(kDim, [&](int64_t i, size_t) HWY_ATTR {
       Block sums = F32::load(dw.values + i);
+      const Block w = F32::load(weight_ + i);
       Raw* dx = heads.dx ? heads.dx + i : nullptr;
       for (int64_t head = 0; head < x.count; ++head) {
         later_x.next_block();
         later_dy.next_block();
         const Block v = kept(x, head, i);
-        const Block gr = mul(F32::load(gw_ + head * kDim + i), hn::Set(DF(), r_[head]));
+        const Block gr = mul(F32::load(g_ + head * kDim + i), hn::Set(DF(), r_[head]));
         sums = mul_add(gr, v, sums);
         if (dx != nullptr) {
           const VF shrink = hn::Set(DF(), shrink_[head]);
-          E::template write<kStore>(E::pack(neg_mul_add(v, {shrink, shrink}, gr)), dx);
+          const Block whole = kDivides ? gr : mul(gr, w);
+          E::template write<kStore>(E::pack(neg_mul_add(v, {shrink, shrink}, whole)), dx);
           dx += dx_stride;
         }
       }
@@ -103,12 +108,12 @@ class WholeHeads {
     return E::load(x.head(head) + i);
   }
 
-  /// Sums of x^2 and gw * x over one head, by lane.
+  /// Sums of x^2 and g * w * x over one head, by lane.
   HWY_INLINE void read_head(const Raw* x, const Raw* dy, const WeightedRotation& by, int64_t head,
                             VF& squares_to, VF& dots_to) {
     constexpr int64_t kHalf = kDim / 2;
     Block squares = zero_block(), dots = zero_block();
-    const auto add = [&](int64_t i, Block gw) HWY_ATTR {
+    const auto add = [&](int64_t i, Block g) HWY_ATTR {
       const auto bits = E::read(x + i);
       const Block v = E::unpack(bits);
       if constexpr (kFlushesSquares<E>) {
@@ -116,8 +121,8 @@ class WholeHeads {
       } else {
         squares = mul_add(v, v, squares);
       }
-      dots = mul_add(gw, v, dots);
-      F32::store_f32(gw, gw_ + head * kDim + i);
+      dots = mul_add(kDivides ? g : mul(g, F32::load(weight_ + i)), v, dots);
+      F32::store_f32(g, g_ + head * kDim + i);
       if constexpr (kKeepsFloats<E>) F32::store_f32(v, x_ + head * kDim + i);
     };
     for_blocks<true>(kHalf, [&](int64_t i, size_t) HWY_ATTR {
@@ -132,8 +137,9 @@ class WholeHeads {
 
   HWY_ALIGN float r_[kMaxGroup];
   HWY_ALIGN float shrink_[kMaxGroup];
-  HWY_ALIGN float gw_[kMost * kDim];
+  HWY_ALIGN float g_[kMost * kDim];
   HWY_ALIGN float x_[kKeepsFloats<E> ? kMost * kDim : 1];
+  const float* weight_;
 };
 
 /// Whether no product that mattered to these sums left the range of floats: what overflows stays in
