@@ -169,6 +169,16 @@ void rms_norm_backward(
     }
   }
 
+  // Groups without rows have partials, too, in memory that nobody has cleared.
+  if (HAS_DW && LOOPED && begin >= rows) {
+    Tile<float> zeros;
+#pragma unroll
+    for (uint v = 0; v < VECTORS_PER_THREAD; ++v) zeros.packs[v].set(splat<VECTOR_WIDTH>(0.0f));
+    for (uint start = 0; start < frame.end; start += TILE_SIZE) {
+      zeros.store(dw_partial, start + first, frame);
+    }
+  }
+
 #if SHARED_DW
   // The rows that went together add up in their order; neighbouring threads write neighbours.
   threadgroup float shared[ROWS_PER_GROUP * STEP_SIZE];
