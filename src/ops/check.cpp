@@ -57,6 +57,8 @@ Result<void> Check::eps(float value) const {
 
 Result<void> Check::memory(const Encoder& encoder, std::initializer_list<Output> outputs,
                            std::initializer_list<Named> inputs) const {
+  // Before an operation takes memory of its own.
+  NORITE_TRY(encoder.device().state()->check_open(operation_));
   const core::Backend& backend = encoder.device().state()->backend();
   const auto elsewhere = [&](const Named& operand) {
     return operand.view && &operand.view.buffer().storage()->backend() != &backend;
@@ -66,6 +68,9 @@ Result<void> Check::memory(const Encoder& encoder, std::initializer_list<Output>
   };
   for (const Output& output : outputs) {
     if (elsewhere(output.operand)) return clash(output.operand);
+    if (output.operand.view && output.operand.view.buffer().storage()->read_only()) {
+      return refuse(output.operand.name, "is read-only memory", "memory to write to");
+    }
   }
   for (const Named& input : inputs) {
     if (elsewhere(input)) return clash(input);

@@ -23,7 +23,6 @@ Result<void> dispatch_text(Encoder& encoder, std::string_view operation, const P
                 fmt::format("{}: rows of {} elements, {} takes at most {}", operation, plan.columns,
                             encoder.device().info().id, kMostColumns));
   }
-  NORITE_TRY(encoder.device().state()->check_open(operation));
   NORITE_TRY_ASSIGN(const Pipeline pipeline, encoder.device().registry().get_planned(plan.key));
   return encoder.dispatch_owned(pipeline, std::move(arguments), plan.grid, operation);
 }

@@ -8,6 +8,7 @@
 #include "core/dlpack_abi.hpp"
 #include "norite/graph.hpp"
 #include "norite/ops/rms_norm.hpp"
+#include "norite/ops/rms_norm_backward.hpp"
 #include "unit/cuda_support.hpp"
 
 namespace norite {
@@ -165,7 +166,13 @@ TEST_F(DlpackTest, read_only_tensors_are_read_and_never_written) {
   Encoder encoder = device_.encoder();
   must(ops::rms_norm(encoder, {.x = view, .y = y}));
   expect_error(ops::rms_norm(encoder, {.x = y, .y = view}), Code::invalid_argument,
-               {"rms_norm", "\"y\"", "read-only"});
+               {"rms_norm: y is read-only"});
+  // An operation of two dispatches records neither.
+  const View last = must(view.slice(0, 7, 8)), dw = must(last.reshape({4}));
+  const int64_t recorded = encoder.counters().dispatches;
+  expect_error(ops::rms_norm_backward(encoder, {.x = y, .weight = dw, .dy = y, .dw = dw}),
+               Code::invalid_argument, {"rms_norm_backward: dw is read-only"});
+  EXPECT_EQ(encoder.counters().dispatches, recorded);
   must(encoder.submit_and_wait());
   Buffer buffer = view.buffer();
   expect_error(buffer.write(std::as_bytes(std::span(foreign_.memory))), Code::invalid_argument,
