@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Outputs in place of inputs: the bits that they have in memory of their own. What the case table
-// has in place already is left to it.
+// has in place already is left to it, gradients of heads among it, whose bits may differ.
 #include <gtest/gtest.h>
 
 #include "host_values.hpp"

@@ -14,7 +14,7 @@ struct FusedHeadNormRopeBackward {
   View x;            ///< the forward pass's input
   View weight = {};  ///< [head_dim]; absent: none (then there is no dw)
   View dy;           ///< like x
-  View dx = {};      ///< output like x; may be dy itself
+  View dx = {};      ///< output like x; may be dy itself, with dw perhaps another last bit
   View dw = {};      ///< output [head_dim], f32 or the weight's dtype
   RopeAngles angles = {};  ///< the rest as in the forward pass
   Pairing pairing = Pairing::half_dim;

@@ -131,7 +131,10 @@ class HeadNormRopeBackward {
                    : group.template write<Store::cached>(heads, dw);
       }
     }
-    if (!kDivides || dw_partial_ == nullptr || divide_out(weight_, kDim, dw) || dx_ == dy_) return;
+    if (!kDivides || dw_partial_ == nullptr) return;
+    constexpr float kLeastR = 0x1p-20f;  // elements of x then stay below sqrt(kDim) * 2^20
+    const bool in_range = divide_out(weight_, kDim, dw) && group.least_r() >= kLeastR;
+    if (in_range || dx_ == dy_) return;
     std::fill_n(dw.values, runs_.table_size, 0.0f);
     add_heads(begin, end, nullptr, dw);
   }
