@@ -67,8 +67,8 @@ class NORITE_API Device {
   /// Opens a device by id. An empty id asks NORITE_DEVICE, else takes the best device here.
   [[nodiscard]] static Result<Device> open(std::string_view id = {},
                                            const DeviceOptions& options = {});
-  /// Every device that open() could give, the best first; then those that are not usable here, with
-  /// the reason. They compute nothing.
+  /// Every device that open() could give, the best first; then GPUs that are not usable here, or one
+  /// for want of NVIDIA's driver, with the reason. They compute nothing.
   [[nodiscard]] static std::vector<DeviceInfo> list();
   /// The backends of this build, the best first, whether there is a device for them here or not.
   /// No driver is started for this.

@@ -72,7 +72,8 @@ class NORITE_API KernelRegistry {
 
   /// Errors: not_found (no such name), compile_failed (with the log), unsupported (this device
   /// cannot run that kind of kernel). What is wrong with the text is remembered: asking again gives
-  /// the same error. Where memory or time ran out, the next call tries again.
+  /// the same error. Where memory or time ran out, or a device or file was not there, the next call
+  /// tries again.
   [[nodiscard]] Result<Pipeline> get_pipeline(const KernelId& id);
   /// The same by a key that operations make from their plans.
   [[nodiscard]] Result<Pipeline> get_planned(const core::KernelKey& key);

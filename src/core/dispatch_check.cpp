@@ -119,8 +119,10 @@ Result<void> check_threadgroup_memory(std::string_view label, const GridRules& r
                     wanted ? slots[i] : "(not an argument)", bytes, wanted ? "more than 0" : "0");
     }
     if (__builtin_add_overflow(sum, bytes, &sum) || sum > limit) {
-      return refuse(label, "[[threadgroup({})]] {} has {} bytes, expected at most {} in all", i,
-                    slots[i], bytes, limit);
+      return refuse(label,
+                    "{} bytes of threadgroup memory up to [[threadgroup({})]] {}, expected at most "
+                    "{}",
+                    sum, i, slots[i], limit);
     }
   }
   return {};

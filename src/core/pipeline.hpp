@@ -56,10 +56,10 @@ class PipelineState {
 };
 
 /// Whether a kernel that failed to compile with that error would fail again: want of memory, of
-/// time or of a device may pass.
+/// time, of a device or of a file may pass.
 [[nodiscard]] inline bool is_lasting(const Error& error) noexcept {
   return error.code != Code::out_of_memory && error.code != Code::timeout &&
-         error.code != Code::unavailable && error.code != Code::execution_failed;
+         error.code != Code::unavailable;
 }
 
 }  // namespace norite::core

@@ -2,6 +2,7 @@
 #include "msl/toolchain.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -174,6 +175,11 @@ Result<void> Toolchain::run(std::string_view text, std::vector<std::string> argu
   const core::Subprocess clang{.arguments = std::move(arguments), .input_path = file.path()};
   NORITE_TRY_ASSIGN(auto result, core::run(clang));
   if (result.timed_out) return timed_out(clang, std::move(result.output));
+  constexpr int kKilled = 128 + SIGKILL;
+  if (result.status == kKilled) {
+    return fail(Code::out_of_memory,
+                "clang was killed while it compiled the kernel, as happens when memory runs out");
+  }
   if (result.status != 0) {
     return fail(Code::compile_failed, "clang refused the kernel", std::move(result.output));
   }

@@ -273,7 +273,8 @@ TEST_F(CudaBackendTest, a_fault_loses_the_device_and_nothing_else) {
     expect_error(waits ? encoder.submit_and_wait() : encoder.wait(), Code::execution_failed,
                  {"one of first, second", "illegal memory access"});
 
-    const auto lost = {std::string_view("cuda is lost since one of first, second")};
+    const auto lost = {
+        std::string_view("cuda is lost, which showed first in one of first, second")};
     expect_error(device.empty(DType::f32, {4}), Code::unavailable, lost);
     float value = 0;
     expect_error(buffer.read(std::as_writable_bytes(std::span(&value, 1))), Code::unavailable,
@@ -307,7 +308,8 @@ TEST_F(CudaBackendTest, a_fault_is_that_of_all_devices_on_its_gpu_and_of_no_othe
   stand_in().fault_after_launch = cuda::CUDA_ERROR_ILLEGAL_ADDRESS;
   expect_error(run(guilty, "guilty"), Code::execution_failed, {"guilty"});
   stand_in().fault_after_launch = 0;
-  expect_error(run(beside, "innocent"), Code::unavailable, {"cuda is lost since guilty"});
+  expect_error(run(beside, "innocent"), Code::unavailable,
+               {"cuda is lost, which showed first in guilty"});
   must(run(elsewhere, "elsewhere"));
 }
 
@@ -320,6 +322,42 @@ TEST_F(CudaBackendTest, a_kernel_that_found_no_memory_is_tried_again) {
                {"kernel \"scale\"", "loading"});
   stand_in().failing.clear();
   must(device.registry().get_pipeline({.name = "scale"}));
+}
+
+TEST_F(CudaBackendTest, a_form_that_found_no_memory_is_tried_again) {
+  const Device device = must(open());
+  const Pipeline pipeline = must(kernel(device, "scale", kScale));
+  const Buffer x = must(device.empty(DType::f32, {4})), y = must(device.empty(DType::f32, {4}));
+  const Buffer params = must(device.empty(DType::u32, {2}));  // in memory: another form
+  const auto run = [&]() -> Result<void> {
+    Encoder encoder = device.encoder();
+    const Argument arguments[] = {y, {}, x, params, Argument::bytes(1.0F)};
+    NORITE_TRY(encoder.dispatch(pipeline, arguments, {.threads = {4, 1, 1}}));
+    return encoder.submit_and_wait();
+  };
+  stand_in().failing = "cuModuleLoadData";
+  stand_in().error = cuda::CUDA_ERROR_OUT_OF_MEMORY;
+  expect_error(run(), Code::out_of_memory, {"scale"});
+  stand_in().error = cuda::CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+  expect_error(run(), Code::unsupported, {"cannot load"});
+  stand_in().failing.clear();
+  expect_error(run(), Code::unsupported, {"cannot load"});  // which lasts
+}
+
+TEST_F(CudaBackendTest, a_lost_gpu_is_not_opened_again) {
+  const auto driver = must(cuda::load_driver());
+  const auto nvrtc = must(cuda::load_nvrtc(driver->version));
+  auto backend = must(cuda::open(driver, nvrtc, 0, {}));
+  const Device device =
+      core::DeviceState::handle(std::make_shared<core::DeviceState>(std::move(backend)));
+  const Pipeline pipeline = must(kernel(device, "scale", kScale));
+  stand_in().fault_after_launch = cuda::CUDA_ERROR_ILLEGAL_ADDRESS;
+  Encoder encoder = device.encoder();
+  must(dispatch(encoder, pipeline, "wild"));
+  expect_error(encoder.submit_and_wait(), Code::execution_failed, {"wild"});
+  int stream = 0;
+  expect_error(cuda::open(driver, nvrtc, 0, {.cuda_stream = &stream}), Code::unavailable,
+               {"cuda is lost", "wild"});
 }
 
 TEST_F(CudaBackendTest, submitted_work_outlives_its_device_s_handles) {

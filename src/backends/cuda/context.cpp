@@ -95,9 +95,9 @@ Result<void> Context::blame(CUresult error, std::string_view work) {
 }
 
 tl::unexpected<Error> Context::lost() const {
-  return fail(Code::unavailable,
-              fmt::format("{} is lost{}{}: {}", id_, culprit_.empty() ? "" : " since ", culprit_,
-                          driver_->describe(*fault_)));
+  return fail(Code::unavailable, fmt::format("{} is lost{}{}: {}", id_,
+                                             culprit_.empty() ? "" : ", which showed first in ",
+                                             culprit_, driver_->describe(*fault_)));
 }
 
 }  // namespace norite::cuda

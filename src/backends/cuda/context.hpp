@@ -38,7 +38,8 @@ class Context {
   /// Errors: unavailable once the device is lost.
   [[nodiscard]] Result<void> usable() const;
   /// For whoever's work ended with an error. The first one after a fault is told that it was its
-  /// own (execution_failed), the others that the device is lost.
+  /// own (execution_failed), the others that the device is lost. Of several devices on one GPU, the
+  /// first to notice need not be the one whose kernel faulted: CUDA does not tell.
   [[nodiscard]] Result<void> blame(CUresult error, std::string_view work);
 
  private:
@@ -53,7 +54,7 @@ class Context {
 
   mutable std::mutex mutex_;
   std::optional<CUresult> fault_;
-  std::string culprit_;  // the work that faulted, once that is known
+  std::string culprit_;  // the work in which the fault showed first
 };
 
 /// Makes a context the calling thread's for the length of a scope. What was current before is again

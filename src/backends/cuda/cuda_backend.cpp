@@ -130,6 +130,11 @@ DeviceInfo unusable(DeviceInfo info, const Error& reason) {
   return info;
 }
 
+Error no_gpu(const Driver& driver, int index, int count) {
+  return {Code::unavailable,
+          fmt::format("{}: NVIDIA's driver ({}) sees {} GPUs", gpu_id(index), driver.path, count)};
+}
+
 /// In place of GPUs that nobody can ask.
 DeviceInfo unusable(int index, const Error& reason) {
   DeviceInfo info;
@@ -151,6 +156,7 @@ std::vector<DeviceInfo> list(const Driver& driver,
                              const Result<std::shared_ptr<const Nvrtc>>& nvrtc) {
   const auto count = count_gpus(driver);
   if (!count) return {unusable(0, count.error())};
+  if (*count == 0) return {unusable(0, no_gpu(driver, 0, 0))};
   std::vector<DeviceInfo> infos;
   for (int index = 0; index < *count; ++index) {
     auto gpu = describe_gpu(driver, index);
@@ -177,16 +183,14 @@ Result<std::shared_ptr<core::Backend>> open(std::shared_ptr<const Driver> driver
                                             std::shared_ptr<const Nvrtc> nvrtc, int index,
                                             const DeviceOptions& options) {
   NORITE_TRY_ASSIGN(const int count, count_gpus(*driver));
-  if (index >= count) {
-    return fail(Code::unavailable, fmt::format("cuda:{}: NVIDIA's driver ({}) sees {} GPUs", index,
-                                               driver->path, count));
-  }
+  if (index >= count) return tl::unexpected<Error>(no_gpu(*driver, index, count));
   NORITE_TRY_ASSIGN(Gpu gpu, describe_gpu(*driver, index));
   NORITE_TRY(check_capability(gpu));
   NORITE_TRY_ASSIGN(auto cache, core::ObjectCache::open());
   auto compiler = std::make_shared<const Compiler>(
       Compiler{std::move(nvrtc), gpu.capability, std::move(cache)});
   NORITE_TRY_ASSIGN(auto context, Context::retain(std::move(driver), gpu.device, gpu.info.id));
+  NORITE_TRY(context->usable());
   NORITE_TRY_ASSIGN(auto stream, make_stream(context, options));
   return std::make_shared<CudaBackend>(std::move(gpu), std::move(context), std::move(stream),
                                        std::move(compiler));

@@ -5,12 +5,26 @@
 
 namespace norite::cuda {
 
+namespace {
+
+/// Errors of an image that this driver or GPU will never run.
+bool is_unfit(CUresult error) {
+  return error == CUDA_ERROR_INVALID_IMAGE || error == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+         error == CUDA_ERROR_INVALID_PTX || error == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const KernelModule>> KernelModule::load(std::shared_ptr<Context> context,
                                                                const std::string& image) {
   std::shared_ptr<KernelModule> module(new KernelModule(std::move(context)));
-  NORITE_TRY(module->context_->check(
-      module->context_->driver().cuModuleLoadData(&module->module_, image.data()),
-      "loading a kernel"));
+  const Driver& driver = module->context_->driver();
+  const CUresult error = driver.cuModuleLoadData(&module->module_, image.data());
+  if (is_unfit(error)) {
+    return fail(Code::unsupported,
+                fmt::format("the driver cannot load it: {}", driver.describe(error)));
+  }
+  NORITE_TRY(module->context_->check(error, "loading a kernel"));
   NORITE_TRY(module->find_entry());
   NORITE_TRY(module->allow_shared_memory());
   NORITE_TRY(module->read_buffer_bytes());

@@ -42,8 +42,9 @@ class Program {
     if (error == NVRTC_ERROR_COMPILATION) {
       return fail(Code::compile_failed, "NVRTC refused the kernel", std::move(log));
     }
-    return fail(Code::compile_failed, fmt::format("NVRTC failed with error {}", error),
-                std::move(log));
+    const Code code =
+        error == NVRTC_ERROR_OUT_OF_MEMORY ? Code::out_of_memory : Code::compile_failed;
+    return fail(code, fmt::format("NVRTC failed with error {}", error), std::move(log));
   }
 
   /// Machine code, or what the driver compiles further where there is none.
