@@ -7,12 +7,9 @@
 #include <algorithm>
 #include <atomic>
 #include <climits>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <mutex>
 #include <set>
-#include <sstream>
 #include <thread>
 #include <tuple>
 
@@ -23,6 +20,7 @@
 #include "core/pipeline.hpp"
 #include "msl/lower_nvrtc.hpp"
 #include "msl/parameters.hpp"
+#include "msl/shim_files.hpp"
 #include "msl/source.hpp"
 #include "support.hpp"
 
@@ -74,22 +72,13 @@ bool is_cuda_only(const std::string& kernel) {
   });
 }
 
-std::string text_of(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return std::move(text).str();
-}
-
 /// The kernels that show what Metal's standard library computes (tests/msl/shim_test.cpp).
 std::vector<Form> library_forms() {
-  const auto folder = std::filesystem::path(NORITE_TEST_DATA).parent_path() / "msl" / "shim";
   std::vector<Form> forms;
-  for (const auto& file : std::filesystem::directory_iterator(folder)) {
-    if (file.path().extension() != ".metal") continue;
-    const std::string name = file.path().filename();
-    const KernelText text(text_of(file.path()), name);
+  for (const std::string& subject : test::shim_subjects()) {
+    const KernelText text = test::shim_text(subject);
     const std::string entry = must(inspect_kernels(text)).kernels.at(0).name;
-    forms.push_back({entry, name, lowered({entry, text}, {}), false});
+    forms.push_back({entry, text.file, lowered({entry, text}, {}), false});
   }
   return forms;
 }
@@ -130,14 +119,10 @@ std::vector<Form> forms_for(int capability) {
   return chosen;
 }
 
-#if defined(NORITE_TEST_SANITIZED)
-#define SKIP_IF_SANITIZED() GTEST_SKIP() << "NVRTC is not sanitized"
-#else
-#define SKIP_IF_SANITIZED() static_cast<void>(0)
-#endif
-
 TEST(NvrtcForms, HaveEveryBuiltInKernel) {
-  SKIP_IF_SANITIZED();
+#if defined(NORITE_TEST_SANITIZED)
+  GTEST_SKIP() << "the same forms as without a sanitizer, and they take long to make";
+#endif
   std::set<std::string> kernels;
   for (const Form& form : forms_for(90)) kernels.insert(form.kernel);
   for (const core::BuiltinKernel& kernel : core::builtin_kernels()) {
@@ -148,7 +133,9 @@ TEST(NvrtcForms, HaveEveryBuiltInKernel) {
 class NvrtcKernels : public testing::TestWithParam<int> {};
 
 TEST_P(NvrtcKernels, Compile) {
-  SKIP_IF_SANITIZED();
+#if defined(NORITE_TEST_SANITIZED)
+  GTEST_SKIP() << "NVRTC is not sanitized";
+#endif
   const auto nvrtc = cuda::load_nvrtc(INT_MAX);
   if (!nvrtc) GTEST_SKIP() << nvrtc.error().message;
   const int capability = GetParam();

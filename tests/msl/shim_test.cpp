@@ -8,31 +8,14 @@
 #include <fstream>
 #include <sstream>
 
+#include "msl/shim_files.hpp"
 #include "ops/tested_device.hpp"
 #include "support.hpp"
 
 namespace norite {
 namespace {
 
-namespace fs = std::filesystem;
 using test::must;
-
-fs::path folder() { return fs::path(NORITE_TEST_DATA).parent_path() / "msl" / "shim"; }
-
-std::vector<std::string> subjects() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder())) {
-    if (entry.path().extension() == ".metal") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-std::string text_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return std::move(text).str();
-}
 
 struct Expected {
   size_t index;
@@ -42,7 +25,7 @@ struct Expected {
 };
 
 // "index value tolerance  // expression"
-std::vector<Expected> read_expected(const fs::path& path) {
+std::vector<Expected> read_expected(const std::filesystem::path& path) {
   std::vector<Expected> result;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -76,8 +59,8 @@ TEST_P(Shim, ComputesWhatMetalDoes) {
   const auto opened = open_shim_device(device_name);
   if (!opened && device_name == test::kCuda) GTEST_SKIP() << opened.error().message;
   const Device device = must(opened);
-  const KernelText text(text_of(folder() / (subject + ".metal")), subject + ".metal");
-  const auto expected = read_expected(folder() / (subject + ".expected"));
+  const KernelText text = test::shim_text(subject);
+  const auto expected = read_expected(test::shim_folder() / (subject + ".expected"));
   ASSERT_FALSE(expected.empty());
   const std::string entry = must(inspect_kernels(text)).kernels.at(0).name;
 
@@ -100,7 +83,7 @@ TEST_P(Shim, ComputesWhatMetalDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Every, Shim,
                          testing::Combine(testing::Values("cpu", "checked", test::kCuda),
-                                          testing::ValuesIn(subjects())),
+                                          testing::ValuesIn(test::shim_subjects())),
                          test::InstanceName());
 
 }  // namespace
