@@ -68,11 +68,11 @@ void compile_kernels(const Device& device, const std::vector<const Case*>& rows,
       ++done;
     }
   };
+  const int64_t before = device.registry().built_count();
   std::vector<std::thread> threads;
   const size_t cores = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
   for (size_t i = 0; i < std::min(cores, rows.size()); ++i) threads.emplace_back(work);
 
-  const int64_t before = device.registry().built_count();
   Announcement announcement(device.info().id, quiet);
   while (done < rows.size()) {
     std::this_thread::sleep_for(kLook);

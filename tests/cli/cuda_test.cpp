@@ -2,6 +2,7 @@
 // The command beside a driver and an NVRTC that pretend to be NVIDIA's: when they are started, and
 // what is said while kernels are compiled.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -104,7 +105,7 @@ TEST(CudaCommand, ChecksAndTimeLimitsRefuseOtherDevices) {
 
 // The stand-in computes nothing: the cases fail, after their kernels were compiled.
 TEST(CudaCommand, SaysOnceThatItCompilesAndNothingWhenAllIsCached) {
-  const std::string folder = testing::TempDir() + "norite_cuda_command";
+  const std::string folder = testing::TempDir() + "norite_cuda_command_" + std::to_string(getpid());
   std::filesystem::remove_all(folder);
   const std::string environment = kStandIn + "NORITE_CACHE_DIR=" + folder;
   const std::string arguments = "verify --device cuda --filter 'rms_norm[bf16,rows=3'";
