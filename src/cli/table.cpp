@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/table.hpp"
 
+#include "cli/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +23,7 @@ size_t display_width(std::string_view text) {
 /// Spaces to the left or right of the text; none after the last column.
 std::string padded(const Cell& cell, size_t width, Align align, bool last) {
   const std::string space(width - std::min(width, display_width(cell.text)), ' ');
-  const std::string text = paint(cell.text, cell.tone);
+  const std::string text = paint(printable(cell.text), cell.tone);
   if (align == Align::right) return space + text;
   return last ? text : text + space;
 }
@@ -78,7 +80,7 @@ void Table::print() const {
   });
   for (const auto& row : rows_) {
     if (is_heading(row)) {
-      fmt::print("{}{}\n", kIndent, paint(row.front().text, row.front().tone));
+      fmt::print("{}{}\n", kIndent, paint(printable(row.front().text), row.front().tone));
       continue;
     }
     print_row([&](size_t i) { return row[i]; });

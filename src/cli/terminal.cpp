@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/terminal.hpp"
 
+#include "cli/text.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -62,7 +64,7 @@ void Progress::next(std::string_view what) {
   if (!visible_ || now - last_drawn_ < kRedrawInterval) return;
   last_drawn_ = now;
   fmt::print(stderr, "{}[{}/{}] {}", kEraseLine, started_, total_,
-             what.substr(0, kMaxProgressWidth));
+             printable(what.substr(0, kMaxProgressWidth)));
   std::fflush(stderr);
 }
 

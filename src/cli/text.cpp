@@ -34,6 +34,19 @@ std::string shell_word(std::string_view word) {
   return quoted + "'";
 }
 
+std::string printable(std::string_view text) {
+  constexpr unsigned char kC1Lead = 0xC2;  // of U+0080 to U+009F in UTF-8
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    const bool is_c1 = byte == kC1Lead && next >= 0x80 && next < 0xA0;
+    if (is_c1) ++i;
+    result += is_c1 || byte < 0x20 || byte == 0x7F ? '?' : text[i];
+  }
+  return result;
+}
+
 std::string error_text(double error) {
   return std::isfinite(error) ? fmt::format("{:.1e}", error) : "wrong";
 }

@@ -18,6 +18,9 @@ std::string size_text(int64_t bytes);
 std::string time_text(double microseconds);
 /// A word as a shell reads it, in quotes where it needs them.
 std::string shell_word(std::string_view word);
+/// The text with a question mark for each control character, so that names from files can neither
+/// move a terminal's cursor nor look like lines of their own.
+std::string printable(std::string_view text);
 /// "3.2e-07"; an infinite error is "wrong".
 std::string error_text(double error);
 
