@@ -85,6 +85,13 @@ Result<Weight> weight_of(const ReferenceEntry& entry) {
   return entry.bad(fmt::format("weight is '{}', expected weight, gemma or none", text));
 }
 
+/// A gradient that nothing would be compared with is a mistake of the file.
+Result<void> check_gradient(const ReferenceEntry& entry, Weight weight) {
+  if (weight != Weight::none || !entry.has("dw")) return {};
+  return entry.bad(
+      fmt::format("tensor '{}/dw' is a gradient of a weight, and weight is none", entry.name()));
+}
+
 Result<ops::Pairing> pairing_of(const ReferenceEntry& entry) {
   NORITE_TRY_ASSIGN(const std::string text, entry.text("pairing", "half_dim"));
   if (text == "half_dim") return ops::Pairing::half_dim;
@@ -112,6 +119,7 @@ std::vector<Field> norm_inputs(const NormSpec& spec) {
 
 Result<void> add_rms_norm_backward(const ReferenceEntry& entry, const NormSpec& spec,
                                    std::vector<Case>& cases) {
+  NORITE_TRY(check_gradient(entry, spec.weight));
   const NormBackwardSpec backward{.shape = spec.shape,
                                   .weight = spec.weight,
                                   .dx = entry.has("dx"),
@@ -169,7 +177,7 @@ Result<RopeSpec> rope_spec(const ReferenceEntry& entry) {
   NORITE_TRY_ASSIGN(spec.half_rope_dim, entry.integer("half_rope_dim", 0, half, half));
   NORITE_TRY_ASSIGN(spec.pairing, pairing_of(entry));
   NORITE_TRY_ASSIGN(spec.theta, entry.real("theta", spec.theta));
-  NORITE_TRY_ASSIGN(spec.freq_factors, entry.flag("freq_factors", false));
+  NORITE_TRY_ASSIGN(spec.freq_factors, entry.flag("freq_factors", entry.has("freq_factors")));
   return spec;
 }
 
@@ -201,13 +209,18 @@ Result<void> add_rotation(const ReferenceEntry& entry, const RopeSpec& spec,
 Result<void> add_both_angles(const ReferenceEntry& entry, RopeSpec spec, const Rotation& rotation,
                              std::vector<Case>& cases) {
   NORITE_TRY(add_rotation(entry, spec, rotation, cases));
-  spec.cached = entry.has("cos") && entry.has("sin");
+  spec.cached = entry.has("cos");
+  if (spec.cached != entry.has("sin")) {
+    return entry.bad(fmt::format("it has {} and no {}, expected both or neither",
+                                 spec.cached ? "cos" : "sin", spec.cached ? "sin" : "cos"));
+  }
   return spec.cached ? add_rotation(entry, spec, rotation, cases) : Result<void>{};
 }
 
 Result<void> add_head_norm_rope(const ReferenceEntry& entry, std::vector<Case>& cases) {
   NORITE_TRY_ASSIGN(RopeSpec spec, rope_spec(entry));
   NORITE_TRY_ASSIGN(spec.weight, weight_of(entry));
+  NORITE_TRY(check_gradient(entry, spec.weight));
   NORITE_TRY_ASSIGN(spec.eps, entry.real("eps", spec.eps));
   Rotation rotation{.op = "fused_head_norm_rope",
                     .backward_op = "fused_head_norm_rope_backward",
@@ -272,8 +285,9 @@ Result<void> add_known(const ReferenceEntry& entry, const Known& known, std::vec
   for (const char* input : known.inputs) {
     if (input != nullptr) NORITE_TRY(entry.tensor(input));
   }
-  cases.push_back(skipped_row(
-      entry, known.op, fmt::format("the file has no result to compare with: {}", known.results)));
+  const bool one = known.results.find(',') == known.results.npos;
+  cases.push_back(skipped_row(entry, known.op,
+                              fmt::format("it has {} {}", one ? "no" : "none of", known.results)));
   return {};
 }
 

@@ -34,6 +34,7 @@ Result<json> parse_cases(const std::string& text) {
   if (!problem.empty()) return fail(Code::bad_file, "metadata key 'cases' " + problem);
   if (cases.is_discarded()) return fail(Code::bad_file, "metadata key 'cases' is not JSON");
   if (!cases.is_object()) return fail(Code::bad_file, "metadata key 'cases' is not a JSON object");
+  if (cases.empty()) return fail(Code::bad_file, "metadata key 'cases' lists no cases");
   return cases;
 }
 

@@ -108,6 +108,11 @@ Examples:
 
 using Verb = ExitCode (*)(const Options&);
 
+CLI::Validator not_empty() {
+  return {[](const std::string& text) -> std::string { return text.empty() ? "it is empty" : ""; },
+          ""};
+}
+
 /// The command's verbs as CLI11 sees them, with the options that each has.
 class CommandLine {
  public:
@@ -155,6 +160,7 @@ class CommandLine {
     add_filter(verify_verb);
     verify_verb->footer(kVerifyFooter);
     verify_verb->add_option("--reference", options_.reference, "Check the cases of this file")
+        ->check(not_empty())
         ->type_name("FILE");
     verify_verb->add_option("--kernels", options_.kernels, "native (default), or msl: kernel text")
         ->check(CLI::IsMember({"native", "msl"}).description(""))

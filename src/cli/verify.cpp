@@ -93,13 +93,16 @@ Result<void> verify_case(const Case& row, const Device& device, bool each_output
   return {};
 }
 
+/// An error that the reference file is to blame for.
+tl::unexpected<Error> fail_of_file(const Options& options, const Error& error) {
+  return fail(error.code, fmt::format("{}: {}", options.reference, printable(error.message)));
+}
+
 /// The rows of the reference file that the filter keeps.
 Result<std::vector<Case>> load_reference(const Options& options) {
   NORITE_TRY_ASSIGN(const SafetensorsFile file, SafetensorsFile::open(options.reference));
   auto rows = cases::reference_cases(file);
-  if (!rows) {
-    return fail(rows.error().code, fmt::format("{}: {}", options.reference, rows.error().message));
-  }
+  if (!rows) return fail_of_file(options, rows.error());
   std::erase_if(
       *rows, [&](const Case& row) { return row.name.find(options.filter) == std::string::npos; });
   if (!rows->empty() || options.filter.empty()) return rows;
@@ -132,7 +135,8 @@ Result<VerifyReport> run_reference(const Options& options) {
   NORITE_TRY_ASSIGN(const Device device, open_device(options));
   std::vector<const Case*> rows;
   for (const Case& row : loaded) rows.push_back(&row);
-  return run(device, rows, options);
+  auto report = run(device, rows, options);
+  return report ? report : fail_of_file(options, report.error());
 }
 
 Json to_json(const VerifyReport& report) {
@@ -236,7 +240,8 @@ void print_text(const VerifyReport& report, bool verbose) {
     for (const VerifyResult& result : report.results) {
       if (result.status != status) continue;
       const Tone tone = status == Status::failed ? Tone::bad : Tone::faint;
-      fmt::print("\n{} {}\n  {}\n", paint(name(status), tone), result.name, result.detail);
+      fmt::print("\n{} {}\n  {}\n", paint(name(status), tone), printable(result.name),
+                 printable(result.detail));
     }
   }
   fmt::print("\n{} passed, {} failed, {} skipped\n", report.count(Status::passed),
@@ -246,7 +251,10 @@ void print_text(const VerifyReport& report, bool verbose) {
 ExitCode finish(const Result<VerifyReport>& result, const Options& options) {
   if (!result) return report(result.error());
   options.json ? print_json(to_json(*result)) : print_text(*result, options.verbose);
-  return result->count(Status::failed) == 0 ? ExitCode::ok : ExitCode::check_failed;
+  const bool failed = result->count(Status::failed) > 0;
+  const bool passed = result->count(Status::passed) > 0;
+  if (!failed && !passed) fmt::print(stderr, "norite: nothing was checked\n");
+  return passed && !failed ? ExitCode::ok : ExitCode::check_failed;
 }
 
 Result<Options> with_checks(const Options& options) {

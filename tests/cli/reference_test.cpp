@@ -32,11 +32,14 @@ std::string with_cases(const std::string& cases) {
   return safetensors(json{{"__metadata__", {{"cases", cases}}}}.dump());
 }
 
-/// A file that is written tensor by tensor, all of them F64, with one case 'a'.
+/// A file that is written tensor by tensor, all of them F64, with one case 'a' and
+/// perhaps others that need none.
 class OneCase {
  public:
-  explicit OneCase(const json& parameters)
-      : header_{{"__metadata__", {{"cases", json{{"a", parameters}}.dump()}}}} {}
+  explicit OneCase(const json& parameters, json others = json::object()) {
+    others["a"] = parameters;
+    header_["__metadata__"] = {{"cases", others.dump()}};
+  }
 
   OneCase& add(const std::string& field, const std::vector<int64_t>& shape,
                const std::vector<double>& values) {
@@ -111,7 +114,8 @@ TEST(Reference, NoticesAWrongReference) {
 TEST(Reference, SkipsOperationsItDoesNotKnowWithTheReason) {
   const TemporaryFile file("unknown.safetensors", with_cases(R"({"a": {"op": "softmax"}})"));
   const CommandResult result = verify(file.path());
-  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.err, "norite: nothing was checked\n");
   const json document = result.json();
   EXPECT_EQ(document["skipped"], 1);
   EXPECT_EQ(document["results"][0]["status"], "skipped");
@@ -121,7 +125,7 @@ TEST(Reference, SkipsOperationsItDoesNotKnowWithTheReason) {
 TEST(Reference, SkipsOperationsOfNoriteThatFilesDoNotHave) {
   const TemporaryFile file("silu.safetensors", with_cases(R"({"a": {"op": "silu"}})"));
   const CommandResult result = verify(file.path());
-  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.exit_code, 1);
   const std::string reason = result.json()["results"][0]["reason"];
   EXPECT_EQ(reason.find("has no operation"), std::string::npos) << reason;
   EXPECT_NE(reason.find("rms_norm, residual_rms_norm"), std::string::npos) << reason;
@@ -131,20 +135,20 @@ TEST(Reference, SkipsCasesWithoutResultsWithTheReason) {
   const json rows = {{"rows", 1}, {"dim", 2}, {"weight", "none"}};
   const json heads = {{"seq", 1}, {"heads", 1}, {"head_dim", 2}};
   const json attention = {{"batch", 1}, {"heads", 1}, {"q_len", 1}, {"head_dim", 2}};
-  for (const auto& [op, extents] : {std::pair{"rms_norm", rows},
-                                    {"residual_rms_norm", rows},
-                                    {"head_norm_rope", heads},
-                                    {"rope", heads},
-                                    {"attention", attention}}) {
+  for (const auto& [op, extents, missing] :
+       {std::tuple{"rms_norm", rows, "it has none of y, rms_inv, y_mul, dx, dw"},
+        {"residual_rms_norm", rows, "it has none of sum, y, rms_inv"},
+        {"head_norm_rope", heads, "it has none of y, dx, dw"},
+        {"rope", heads, "it has none of y, dx"},
+        {"attention", attention, "it has no D"}}) {
     json parameters = extents;
     parameters["op"] = op;
     OneCase file(parameters);
     for (const char* input : {"x", "residual", "o", "do"}) file.add(input, {1, 2}, {1, 2});
     const CommandResult result = verify(file);
-    EXPECT_EQ(result.exit_code, 0) << op << result.err;
+    EXPECT_EQ(result.exit_code, 1) << op << result.err;
     EXPECT_EQ(results_of(result), Names{"skipped a"}) << op;
-    const std::string reason = result.json()["results"][0]["reason"];
-    EXPECT_NE(reason.find("no result to compare with"), std::string::npos) << reason;
+    EXPECT_EQ(result.json()["results"][0]["reason"], missing) << op;
   }
 }
 
@@ -201,6 +205,103 @@ TEST(Reference, ChecksRotationsAlone) {
   EXPECT_EQ(verify(file(sin - 2 * cos)).json()["failed"], 2);
 }
 
+TEST(Reference, TakesFrequencyFactorsAsGiven) {
+  const auto y_of = [](double angle) { return std::cos(angle) - 2 * std::sin(angle); };
+  const auto file = [&](json parameters, double angle) {
+    parameters.update({{"op", "rope"}, {"seq", 1}, {"heads", 1}, {"head_dim", 2}});
+    return OneCase(parameters)
+        .add("x", {1, 1, 2}, {1, 2})
+        .add("positions", {1}, {3})
+        .add("freq_factors", {1}, {2})
+        .add("y", {1, 1, 2}, {y_of(angle), std::sin(angle) + 2 * std::cos(angle)});
+  };
+  EXPECT_EQ(verify(file(json::object(), 1.5)).exit_code, 0);
+  EXPECT_EQ(verify(file(json::object(), 3)).exit_code, 1);
+  EXPECT_EQ(verify(file({{"freq_factors", true}}, 1.5)).exit_code, 0);
+  EXPECT_EQ(verify(file({{"freq_factors", false}}, 3)).exit_code, 0);
+}
+
+TEST(Reference, PassesWhereSomeOfItWasChecked) {
+  const auto file = [](double y) {
+    const json rows = {{"rows", 1}, {"dim", 1}, {"eps", 0}, {"op", "rms_norm"}};
+    return OneCase(rows, {{"b", {{"op", "softmax"}}}}).add("x", {1, 1}, {2}).add("y", {1, 1}, {y});
+  };
+  const CommandResult result = verify(file(1));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(results_of(result), (Names{"passed a/y", "skipped b"}));
+  const CommandResult wrong = verify(file(2));
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_EQ(wrong.err, "");
+}
+
+TEST(Reference, PrintsNoControlCharactersOfNames) {
+  const std::string name = "a\033[2Jb\x7F\u009Bc\nµ";
+  const std::string cases = json{{name, {{"op", "soft\033max"}}}}.dump();
+  const TemporaryFile file("names.safetensors", with_cases(cases));
+  for (const std::string options : {"", "--verbose "}) {
+    const CommandResult result = run_norite("verify " + options + "--reference " + file.path());
+    EXPECT_NE(result.out.find("skipped a?[2Jb??c?µ\n  Norite has no operation 'soft?max'\n"),
+              std::string::npos)
+        << result.out;
+    for (const char* part : {"\033", "\x7F", "\u009B"}) {
+      EXPECT_EQ(result.out.find(part), std::string::npos) << options << result.out;
+    }
+  }
+  EXPECT_EQ(verify(file.path()).json()["results"][0]["case"], name);
+  const TemporaryFile bad("names.safetensors", with_cases(json{{name, json::object()}}.dump()));
+  const CommandResult result = verify(bad.path());
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_NE(result.err.find("case 'a?[2Jb??c?µ': "), std::string::npos) << result.err;
+}
+
+TEST(Reference, NeedsAPath) {
+  for (const char* option : {"--reference ''", "--reference="}) {
+    const CommandResult result = run_norite(std::string("verify --filter rope[f32 ") + option);
+    EXPECT_EQ(result.exit_code, 2) << option;
+    EXPECT_EQ(result.out, "") << option;
+    EXPECT_NE(result.err.find("--reference"), std::string::npos) << result.err;
+  }
+}
+
+TEST(BadReference, GradientsOfNoWeightExitWith4) {
+  const auto file = [](const char* op, const std::vector<int64_t>& shape, const json& weight) {
+    json parameters = {{"op", op}, {"rows", 1},  {"dim", 2},
+                       {"seq", 1}, {"heads", 1}, {"head_dim", 2}};
+    parameters.update(weight);
+    OneCase one(parameters);
+    for (const char* field : {"x", "dy", "y", "dx"}) one.add(field, shape, {1, 1});
+    return one.add("positions", {1}, {0}).add("dw", {2}, {1, 1});
+  };
+  for (const json& weight : {json::object(), json{{"weight", "none"}}}) {
+    for (const OneCase& one :
+         {file("rms_norm", {1, 2}, weight), file("head_norm_rope", {1, 1, 2}, weight)}) {
+      const CommandResult result = verify(one);
+      EXPECT_EQ(result.exit_code, 4) << result.out;
+      EXPECT_NE(result.err.find("one_case.safetensors: case 'a': tensor 'a/dw' is a gradient of a "
+                                "weight, and weight is none"),
+                std::string::npos)
+          << result.err;
+    }
+  }
+}
+
+TEST(BadReference, CosinesWithoutSinesExitWith4) {
+  for (const auto& [one, other] : {std::pair{"cos", "sin"}, {"sin", "cos"}}) {
+    for (const char* op : {"rope", "head_norm_rope"}) {
+      const CommandResult result =
+          verify(OneCase({{"op", op}, {"seq", 1}, {"heads", 1}, {"head_dim", 2}})
+                     .add("x", {1, 1, 2}, {1, 1})
+                     .add("positions", {1}, {0})
+                     .add(one, {1, 1}, {1})
+                     .add("y", {1, 1, 2}, {1, 1}));
+      EXPECT_EQ(result.exit_code, 4) << result.out;
+      const std::string expected = std::string("it has ") + one + " and no " + other;
+      EXPECT_NE(result.err.find(expected), std::string::npos) << result.err;
+    }
+  }
+}
+
 TEST(BadReference, ExitWith4AndAReason) {
   const std::string good = test::read_file(kReference);
   const std::string rms_norm = R"("op": "rms_norm", "rows": 1, "dim": 1, "eps": 1e-6)";
@@ -214,6 +315,7 @@ TEST(BadReference, ExitWith4AndAReason) {
       {"no metadata", safetensors("{}")},
       {"cases is not JSON", with_cases("{")},
       {"cases is a list", with_cases("[]")},
+      {"no cases", with_cases("{}")},
       {"a case is a number", with_cases(R"({"a": 1})")},
       {"a case twice", with_cases(R"({"a": {"op": "x"}, "a": {"op": "x"}})")},
       {"deep nesting", with_cases(std::string(100000, '['))},
@@ -249,6 +351,7 @@ TEST(BadReference, TensorsThatDoNotFitTheParametersExitWith4) {
   const TemporaryFile file("misfit.safetensors", safetensors(header.dump(), 120));
   const CommandResult result = verify(file.path());
   EXPECT_EQ(result.exit_code, 4);
+  EXPECT_NE(result.err.find(file.path() + ": case 'a': "), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("x has shape [2, 5], expected [3, 5]"), std::string::npos)
       << result.err;
 }
