@@ -3,6 +3,7 @@
 
 #include "cli/kernel_command_line.hpp"
 #include "cli/text.hpp"
+#include "cli/validators.hpp"
 #include "cli/verb_first.hpp"
 #include "cli/verbs.hpp"
 #include "cli/version_flag.hpp"
@@ -108,11 +109,6 @@ Examples:
 
 using Verb = ExitCode (*)(const Options&);
 
-CLI::Validator not_empty() {
-  return {[](const std::string& text) -> std::string { return text.empty() ? "it is empty" : ""; },
-          ""};
-}
-
 /// The command's verbs as CLI11 sees them, with the options that each has.
 class CommandLine {
  public:
@@ -174,7 +170,7 @@ class CommandLine {
     add_filter(bench_verb);
     bench_verb->footer(kBenchFooter);
     bench_verb->add_option("--min-time", options_.min_time_s, "Time for each case, default 0.4")
-        ->check(CLI::Range(0.0, 3600.0).description(""))
+        ->check(seconds_up_to(3600))
         ->type_name("SECONDS");
 
     add_graph();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/kernel_command_line.hpp"
 
+#include "cli/validators.hpp"
 #include "cli/version_flag.hpp"
 
 #include <fmt/format.h>
@@ -120,7 +121,7 @@ void KernelCommandLine::add_run_options(CLI::App* verb) {
   verb->add_option("--time-limit", options_.time_limit_s,
                    fmt::format("Cancel a longer run on the cpu; default {}, 0 is no limit",
                                kDefaultTimeLimitSeconds))
-      ->check(CLI::Range(0.0, 1e6).description(""))
+      ->check(seconds_up_to(1e6))
       ->type_name("SECONDS");
 }
 

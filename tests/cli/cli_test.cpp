@@ -71,6 +71,14 @@ TEST(Usage, MistakesExitWith2AndExplainOnStderr) {
                                 "verify extra",
                                 "verify --filter",
                                 "bench --min-time -1",
+                                "bench --min-time nan",
+                                "bench --min-time inf",
+                                "bench --min-time 3601",
+                                "bench --min-time soon",
+                                "kernel run k.metal --time-limit -1",
+                                "kernel run k.metal --time-limit nan",
+                                "kernel run k.metal --time-limit -nan",
+                                "kernel run k.metal --time-limit inf",
                                 "verify bench",
                                 "verify --filter no_such_case",
                                 "bench --filter no_such_case",
@@ -107,6 +115,17 @@ TEST(Usage, OptionsThatVerbsShareMayStandBeforeTheVerb) {
 TEST(Usage, OptionsOfOneVerbFollowIt) {
   const CommandResult result = run_norite("--verbose verify");
   EXPECT_NE(result.err.find("follow their verb"), std::string::npos) << result.err;
+}
+
+TEST(Usage, LimitsOfSecondsAreTold) {
+  const CommandResult time = run_norite("bench --min-time nan");
+  EXPECT_NE(time.err.find("--min-time: it is 'nan', expected seconds from 0 to 3600"),
+            std::string::npos)
+      << time.err;
+  const CommandResult limit = run_norite("kernel run k.metal --time-limit nan");
+  EXPECT_NE(limit.err.find("--time-limit: it is 'nan', expected seconds from 0 to 1000000"),
+            std::string::npos)
+      << limit.err;
 }
 
 TEST(Output, ThatCannotBeWrittenExitsWith70) {
