@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <iterator>
 
 namespace norite::cli {
 
@@ -13,10 +14,12 @@ std::string shape_text(const Shape& shape) {
 }
 
 std::string size_text(int64_t bytes) {
-  const auto size = static_cast<double>(bytes);
-  if (size < 0x1p20) return fmt::format("{:.3g} KiB", size / 0x1p10);
-  if (size < 0x1p30) return fmt::format("{:.3g} MiB", size / 0x1p20);
-  return fmt::format("{:.3g} GiB", size / 0x1p30);
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  auto size = static_cast<double>(bytes) / 1024;
+  const auto* unit = std::begin(kUnits);
+  for (; size >= 999.5; ++unit) size /= 1024;  // three digits would round to 1000
+  return fmt::format("{:.3g} {}", size, *unit);
 }
 
 std::string time_text(double microseconds) {

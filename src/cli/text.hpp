@@ -12,7 +12,7 @@ namespace norite::cli {
 
 /// "4096×4096"
 std::string shape_text(const Shape& shape);
-/// "466 KiB", "214 MiB"
+/// "12 B", "466 KiB", "214 MiB"
 std::string size_text(int64_t bytes);
 /// "12.3 µs", "4.56 ms", "1.20 s"
 std::string time_text(double microseconds);

@@ -2,6 +2,8 @@
 // `norite graph show`, and graphs in `norite bench`.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "command.hpp"
 
 #include "cases/gemma_block.hpp"
@@ -33,6 +35,31 @@ TEST(GraphShow, PrintsGraphvizTextATableAndJson) {
   EXPECT_EQ(table.exit_code, 0);
   for (const char* text : {"stage", "rms_norm", "softcap", "bf16 [1, 2304]"}) {
     EXPECT_NE(table.out.find(text), std::string::npos) << text;
+  }
+}
+
+TEST(GraphShow, PrintsSizesInThreeDigits) {
+  constexpr int64_t kKi = 1024;
+  for (const auto& [bytes, text] : {std::pair<int64_t, const char*>{0, " 0 B"},
+                                    {1, " 1 B"},
+                                    {1023, " 1023 B"},
+                                    {1024, " 1 KiB"},
+                                    {999 * kKi, " 999 KiB"},
+                                    {1000 * kKi, " 0.977 MiB"},
+                                    {1023 * kKi, " 0.999 MiB"},
+                                    {1000 * kKi - 500, " 0.976 MiB"},
+                                    {kKi * kKi, " 1 MiB"},
+                                    {999 * kKi * kKi, " 999 MiB"},
+                                    {1000 * kKi * kKi, " 0.977 GiB"},
+                                    {999 * kKi * kKi * kKi, " 999 GiB"},
+                                    {1000 * kKi * kKi * kKi, " 0.977 TiB"},
+                                    {std::numeric_limits<int64_t>::max(), " 8 EiB"}}) {
+    GraphDescription graph;
+    graph.operations.resize(1);
+    graph.operations[0].bytes = bytes;
+    const TemporaryFile file("sizes.json", to_json(graph));
+    const auto table = run_norite("graph show --table " + file.path());
+    EXPECT_TRUE(table.out.ends_with(std::string(text) + "\n")) << bytes << table.out << table.err;
   }
 }
 
