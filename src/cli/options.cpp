@@ -28,7 +28,7 @@ Result<Options> on_cpu(Options options, std::string_view option) {
                 fmt::format("{} works on the device cpu alone, and {} is '{}'", option,
                             named ? "--device" : "NORITE_DEVICE", device));
   }
-  options.device = "cpu";
+  if (device.empty()) options.device = "cpu";
   return options;
 }
 

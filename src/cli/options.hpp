@@ -30,7 +30,8 @@ struct Options {
 /// Opens the device that the options name; one that computes, or an error of code unsupported. What
 /// the options do not say is as in `defaults`.
 Result<Device> open_device(const Options& options, DeviceOptions defaults = {});
-/// The options with the cpu as their device, for an option of the command that it alone obeys.
+/// The options with the cpu as their device where none is named, for an option of the command that
+/// it alone obeys.
 /// Errors: invalid_argument where another device is named.
 Result<Options> on_cpu(Options options, std::string_view option);
 /// "AMD EPYC, AVX3, 2 threads"

@@ -101,6 +101,14 @@ TEST(CudaCommand, ChecksAndTimeLimitsRefuseOtherDevices) {
   }
   EXPECT_EQ(run_norite(run + "--checked --device cpu:0", kStandIn + "NORITE_DEVICE=cuda").exit_code,
             0);
+  EXPECT_EQ(run_norite(run + "--checked", kStandIn + "NORITE_DEVICE=cpu").exit_code, 0);
+  // Which of the CPUs there are, its backend says.
+  for (const std::string option : {"--checked", "--time-limit 1"}) {
+    const CommandResult named = run_norite(run + option + " --device cpu:5", kStandIn);
+    EXPECT_EQ(named.exit_code, 3) << option;
+    EXPECT_TRUE(has(named.err, "cpu:5")) << named.err;
+    EXPECT_EQ(run_norite(run + option, kStandIn + "NORITE_DEVICE=cpu:5").exit_code, 3) << option;
+  }
 }
 
 // The stand-in computes nothing: the cases fail, after their kernels were compiled.
