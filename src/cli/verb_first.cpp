@@ -7,7 +7,8 @@
 namespace norite::cli {
 namespace {
 
-constexpr std::string_view kWithValue[] = {"--device", "--threads", "--filter"};
+constexpr std::string_view kThreads = "--threads";
+constexpr std::string_view kWithValue[] = {"--device", kThreads, "--filter"};
 
 /// How many arguments an option takes, itself included; 0 where it is none that verbs share.
 size_t length_of(std::string_view argument) {
@@ -42,7 +43,12 @@ std::vector<std::string> verb_first(std::vector<std::string> arguments, const CL
   const auto at = [&](size_t index) {
     return arguments.begin() + static_cast<std::ptrdiff_t>(index);
   };
-  if (end > begin) std::rotate(at(0), at(begin), at(end));
+  // To kernels, --threads are those of a group.
+  const bool is_another = end > begin && arguments[begin] == "kernel" &&
+                          std::any_of(at(0), at(begin), [](const std::string& argument) {
+                            return argument.starts_with(kThreads);
+                          });
+  if (end > begin && !is_another) std::rotate(at(0), at(begin), at(end));
   return arguments;
 }
 

@@ -113,8 +113,12 @@ TEST(Usage, OptionsThatVerbsShareMayStandBeforeTheVerb) {
 }
 
 TEST(Usage, OptionsOfOneVerbFollowIt) {
-  const CommandResult result = run_norite("--verbose verify");
-  EXPECT_NE(result.err.find("follow their verb"), std::string::npos) << result.err;
+  for (const char* arguments : {"--verbose verify", "--threads 4 kernel run k.metal --grid 4",
+                                "--json --threads=4 kernel run k.metal --grid 4"}) {
+    const CommandResult result = run_norite(arguments);
+    EXPECT_EQ(result.exit_code, 2) << arguments;
+    EXPECT_NE(result.err.find("follow their verb"), std::string::npos) << result.err;
+  }
 }
 
 TEST(Usage, LimitsOfSecondsAreTold) {
