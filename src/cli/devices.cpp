@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace norite::cli {
@@ -45,10 +47,12 @@ void print_table(const std::vector<DeviceInfo>& infos) {
 
 /// A line each: reasons are too long for a table.
 void print_unusable(const std::vector<DeviceInfo>& infos) {
+  bool first = !std::ranges::any_of(infos, &DeviceInfo::usable);
   for (const DeviceInfo& info : infos) {
     if (info.usable) continue;
     const std::string named = info.name.empty() ? "" : fmt::format(" ({})", info.name);
-    fmt::print("\n  {}{} cannot be used: {}\n", info.id, named, info.details);
+    fmt::print("{}  {}{} cannot be used: {}\n", std::exchange(first, false) ? "" : "\n", info.id,
+               named, info.details);
   }
 }
 
@@ -78,7 +82,7 @@ ExitCode devices(const Options& options) {
   const auto infos = find_devices(options);
   if (!infos) return report(infos.error());
   if (!options.json) {
-    print_table(*infos);
+    if (std::ranges::any_of(*infos, &DeviceInfo::usable)) print_table(*infos);
     print_unusable(*infos);
     return ExitCode::ok;
   }

@@ -36,6 +36,9 @@ TEST(CudaCommand, SaysWhyThereIsNoGpuAndLetsTheCpuServe) {
   EXPECT_EQ(without.exit_code, 0);
   EXPECT_TRUE(has(without.out, "cuda cannot be used")) << without.out;
   EXPECT_TRUE(has(without.out, "looked for /nowhere/libcuda.so.1")) << without.out;
+  const CommandResult alone = run_norite("devices --filter cuda", nowhere);
+  EXPECT_EQ(alone.exit_code, 0);
+  EXPECT_TRUE(alone.out.starts_with("  cuda cannot be used: ")) << alone.out;
   EXPECT_EQ(run_norite("verify --filter 'rms_norm[f32,rows=3'", nowhere).exit_code, 0);
   const CommandResult asked = run_norite("verify --device cuda", nowhere);
   EXPECT_EQ(asked.exit_code, 3);
