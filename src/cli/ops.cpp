@@ -40,7 +40,7 @@ bool can_record(const Device& device, const Case& row) {
 }
 
 Support support_of(const Device& device, const std::string& op, DType dtype) {
-  auto rows = cases::of_operation(cases::kVerify, op);
+  auto rows = cases::of_operation(cases::verify_suites(device), op);
   std::erase_if(rows, [&](const Case* row) { return row->dtype != dtype; });
   const bool supported = !rows.empty() && can_record(device, *rows.front());
   return {op, dtype, device.info().backend, supported, rows.size()};

@@ -59,6 +59,21 @@ TEST(CudaCommand, TakesTheGpuThatTheEnvironmentNames) {
   EXPECT_TRUE(has(chosen.out, "\"device\": \"cuda:1\"")) << chosen.out << chosen.err;
 }
 
+TEST(CudaCommand, CountsTheCasesThatVerifyTheGpu) {
+  const auto counted = [](const std::string& device) {
+    const CommandResult ops =
+        run_norite("ops --json --filter residual_rms_norm --device " + device, kStandIn);
+    return ops.json()["results"][0]["cases"].get<size_t>();
+  };
+  const auto verified = [](const std::string& device) {
+    const CommandResult verify =
+        run_norite("verify --json --filter 'residual_rms_norm[f32' --device " + device, kStandIn);
+    return verify.json()["results"].size();
+  };
+  EXPECT_GT(counted("cuda"), counted("cpu"));
+  for (const char* device : {"cuda", "cpu"}) EXPECT_EQ(counted(device), verified(device)) << device;
+}
+
 // Only the CPU watches kernels and cancels them; the stand-in would be the best device.
 TEST(CudaCommand, ChecksAndTimeLimitsChooseTheCpu) {
   const test::TemporaryFile file("past.metal",
