@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "cli/json_output.hpp"
 #include "cli/table.hpp"
 #include "cli/text.hpp"
 #include "cli/text_file.hpp"
@@ -16,7 +17,11 @@ Result<GraphDescription> load(const std::string& path) {
   NORITE_TRY_ASSIGN(const std::string text, read_text(path));
   auto graph = graph_from_json(text);
   if (graph) return graph;
-  return fail(graph.error().code, fmt::format("{}: {}", path, graph.error().message));
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const bool is_another = !json.is_discarded() && !json.contains("norite_graph");
+  return fail(graph.error().code, fmt::format("{}: {}", path,
+                                              is_another ? "not a graph that Graph::json() wrote"
+                                                         : graph.error().message));
 }
 
 std::string operands_text(const std::vector<GraphDescription::Operand>& operands) {

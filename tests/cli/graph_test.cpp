@@ -69,6 +69,14 @@ TEST(GraphShow, TellsBadFiles) {
   EXPECT_EQ(bad.exit_code, 4);
   EXPECT_NE(bad.err.find("bad.json"), std::string::npos) << bad.err;
   EXPECT_EQ(bad.out, "");
+  for (const char* text : {"{}", "[]", "7"}) {
+    const TemporaryFile other("other.json", text);
+    const auto result = run_norite("graph show " + other.path());
+    EXPECT_EQ(result.exit_code, 4) << text;
+    EXPECT_NE(result.err.find("other.json: not a graph that Graph::json() wrote\n"),
+              std::string::npos)
+        << result.err;
+  }
   EXPECT_NE(run_norite("graph show no_such_file.json").exit_code, 0);
   EXPECT_EQ(run_norite("graph show").exit_code, 2);
 }
