@@ -40,8 +40,8 @@ const char* escape_code(Tone tone) {
 }  // namespace
 
 bool is_terminal(std::FILE* stream) {
-  const char* kind = std::getenv("TERM");
-  return isatty(fileno(stream)) != 0 && kind != nullptr && std::string_view(kind) != "dumb";
+  if (isatty(fileno(stream)) == 0 || !is_set("TERM")) return false;
+  return std::string_view(std::getenv("TERM")) != "dumb";
 }
 
 bool has_colour(std::FILE* stream) { return is_terminal(stream) && !is_set("NO_COLOR"); }

@@ -80,7 +80,8 @@ TEST(Terminal, ShowsColours) {
 TEST(Terminal, ShowsNoColoursWhereNoneAreWanted) {
   for (const std::map<std::string, std::string>& environment :
        {std::map<std::string, std::string>{{"TERM", "xterm"}, {"NO_COLOR", "1"}},
-        {{"TERM", "dumb"}}}) {
+        {{"TERM", "dumb"}},
+        {{"TERM", ""}}}) {
     const auto result = run_on_terminal({"devices"}, environment);
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_TRUE(has(result.out, "cpu")) << result.out;
