@@ -153,8 +153,12 @@ class GpuCompare(unittest.TestCase):
     def test_mistakes_are_told(self):
         broken = self.save("broken.json", "{")
         empty = self.save("empty.json", "{}")
+        no_shape = self.save("no_shape.json", json.dumps({"roof_GBps": 1.0, "rows": [
+            {"op": "rms_norm", "peer": "a", "dtype": "bf16", "shape": [], "us": 1.0}]}))
         failing = self.save("failing.py", "raise SystemExit(3)")
         for arguments in (["--norite-json", broken], ["--norite-json", empty],
+                          ["--norite-json", self.norite, "--peers-json", empty],
+                          ["--norite-json", self.norite, "--peers-json", no_shape],
                           ["--norite-json", "/nowhere"], ["--norite", "/nowhere"],
                           ["--norite-json", self.norite, "--peers", failing]):
             done = self.run_script(*arguments)
