@@ -155,15 +155,17 @@ class CommandLine {
     CLI::App* verify_verb = add_verb("verify", verify, "Check results against float64", kVerify);
     add_filter(verify_verb);
     verify_verb->footer(kVerifyFooter);
-    verify_verb->add_option("--reference", options_.reference, "Check the cases of this file")
-        ->check(not_empty())
-        ->type_name("FILE");
+    CLI::Option* reference =
+        verify_verb->add_option("--reference", options_.reference, "Check the cases of this file")
+            ->check(not_empty())
+            ->type_name("FILE");
     verify_verb->add_option("--kernels", options_.kernels, "native (default), or msl: kernel text")
         ->check(CLI::IsMember({"native", "msl"}).description(""))
         ->type_name("FORM");
     verify_verb->add_flag("--checked", options_.checked,
                           "Run kernel text checked: --kernels msl, on the cpu alone");
-    verify_verb->add_flag("--large", options_.large, "Also a case beyond 2^31 elements");
+    verify_verb->add_flag("--large", options_.large, "Also a case beyond 2^31 elements")
+        ->excludes(reference);
     verify_verb->add_flag("-v,--verbose", options_.verbose, "List every case");
 
     CLI::App* bench_verb = add_verb("bench", bench, "Measure shares of the copy bandwidth", kBench);

@@ -89,6 +89,7 @@ TEST(Usage, MistakesExitWith2AndExplainOnStderr) {
                                 "--device",
                                 "--json nonsense",
                                 "--device cpu graph show x",
+                                "verify --reference x --large",
                                 "verify --checked",
                                 "verify --checked --kernels msl --device null"}) {
     const CommandResult result = run_norite(arguments);
