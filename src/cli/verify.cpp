@@ -180,7 +180,9 @@ double share_of_tolerance(const VerifyResult& result) {
 void print_every_case(const VerifyReport& report) {
   Table table({{"case"}, {"error", Align::right}, {"tolerance", Align::right}, {"status"}});
   for (const VerifyResult& result : report.results) {
-    table.add({result.name, error_text(result.max_error), error_text(result.tolerance),
+    const bool ran = result.status != Status::skipped;
+    table.add({result.name, ran ? error_text(result.max_error) : std::string(kNothing),
+               ran ? error_text(result.tolerance) : std::string(kNothing),
                status_cell(result.status)});
   }
   table.print();
@@ -219,10 +221,12 @@ void print_summary(const VerifyReport& report) {
                {"of tolerance", Align::right},
                {"status"}});
   for (const auto& [cases, worst] : group_by_operation(report.results)) {
-    table.add({worst->op, std::string(norite::name(worst->dtype)), fmt::format("{}", cases),
-               error_text(worst->max_error),
-               fmt::format("{:.0f} %", 100 * share_of_tolerance(*worst)),
-               status_cell(worst->status)});
+    const bool ran = worst->status != Status::skipped;
+    table.add(
+        {worst->op, std::string(norite::name(worst->dtype)), fmt::format("{}", cases),
+         ran ? error_text(worst->max_error) : std::string(kNothing),
+         ran ? fmt::format("{:.0f} %", 100 * share_of_tolerance(*worst)) : std::string(kNothing),
+         status_cell(worst->status)});
   }
   table.print();
   const auto is_16_bit = [](const VerifyResult& result) {  // f32 operations may write copies of it

@@ -244,6 +244,8 @@ TEST(Reference, PrintsNoControlCharactersOfNames) {
     EXPECT_NE(result.out.find("skipped a?[2Jb??c?µ\n  Norite has no operation 'soft?max'\n"),
               std::string::npos)
         << result.out;
+    EXPECT_EQ(result.out.find("0.0e+00"), std::string::npos) << result.out;
+    EXPECT_EQ(result.out.find("0 %"), std::string::npos) << result.out;
     for (const char* part : {"\033", "\x7F", "\u009B"}) {
       EXPECT_EQ(result.out.find(part), std::string::npos) << options << result.out;
     }
