@@ -195,8 +195,9 @@ struct Group {
 };
 
 bool is_worse(const VerifyResult& a, const VerifyResult& b) {
-  const bool a_failed = a.status == Status::failed;
-  if (a_failed != (b.status == Status::failed)) return a_failed;
+  for (const Status status : {Status::failed, Status::passed}) {
+    if ((a.status == status) != (b.status == status)) return a.status == status;
+  }
   return share_of_tolerance(a) > share_of_tolerance(b);
 }
 
@@ -244,8 +245,9 @@ void print_text(const VerifyReport& report, bool verbose) {
     for (const VerifyResult& result : report.results) {
       if (result.status != status) continue;
       const Tone tone = status == Status::failed ? Tone::bad : Tone::faint;
+      // Reasons may quote the file; failures do not, and findings have lines of their own.
       fmt::print("\n{} {}\n  {}\n", paint(name(status), tone), printable(result.name),
-                 printable(result.detail));
+                 status == Status::skipped ? printable(result.detail) : result.detail);
     }
   }
   fmt::print("\n{} passed, {} failed, {} skipped\n", report.count(Status::passed),

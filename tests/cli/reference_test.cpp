@@ -33,7 +33,7 @@ std::string with_cases(const std::string& cases) {
 }
 
 /// A file that is written tensor by tensor, all of them F64, with one case 'a' and
-/// perhaps others that need none.
+/// perhaps others.
 class OneCase {
  public:
   explicit OneCase(const json& parameters, json others = json::object()) {
@@ -43,10 +43,14 @@ class OneCase {
 
   OneCase& add(const std::string& field, const std::vector<int64_t>& shape,
                const std::vector<double>& values) {
+    return add_named("a/" + field, shape, values);
+  }
+
+  OneCase& add_named(const std::string& name, const std::vector<int64_t>& shape,
+                     const std::vector<double>& values) {
     const size_t begin = data_.size();
     data_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
-    header_["a/" + field] = {
-        {"dtype", "F64"}, {"shape", shape}, {"data_offsets", {begin, data_.size()}}};
+    header_[name] = {{"dtype", "F64"}, {"shape", shape}, {"data_offsets", {begin, data_.size()}}};
     return *this;
   }
 
@@ -233,6 +237,21 @@ TEST(Reference, PassesWhereSomeOfItWasChecked) {
   const CommandResult wrong = verify(file(2));
   EXPECT_EQ(wrong.exit_code, 1);
   EXPECT_EQ(wrong.err, "");
+}
+
+TEST(Reference, ShowsAnOperationAsCheckedWhereSomeOfItWas) {
+  const json parameters = {{"op", "residual_rms_norm"}, {"rows", 1}, {"dim", 1}};
+  OneCase one(parameters, {{"0", parameters}});
+  for (const char* name : {"0/x", "0/residual", "a/x", "a/residual"})
+    one.add_named(name, {1, 1}, {1});
+  const TemporaryFile file("some.safetensors", one.add("sum", {1, 1}, {2}).bytes());
+  const CommandResult result = run_norite("verify --reference " + file.path());
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const size_t row = result.out.find("  residual_rms_norm  f32");
+  ASSERT_NE(row, std::string::npos) << result.out;
+  const std::string line = result.out.substr(row, result.out.find('\n', row) - row);
+  EXPECT_TRUE(line.ends_with("  0.0e+00           0 %  ok")) << line;
+  EXPECT_NE(result.out.find("1 passed, 0 failed, 1 skipped"), std::string::npos) << result.out;
 }
 
 TEST(Reference, PrintsNoControlCharactersOfNames) {
