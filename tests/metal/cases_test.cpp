@@ -40,7 +40,7 @@ TEST_P(MetalCases, MatchFloat64) {
 
 // Rows that are long even for a GPU, of which the executor does some.
 TEST_P(MetalCases, OfGpusAloneMatchFloat64) {
-  constexpr size_t kEveryLong = 4 * kEvery;
+  constexpr size_t kEveryLong = 16 * kEvery;
   const Device device = test::must(Device::open("metal"));
   size_t seen = 0;
   for (const Case* one : cases::of_operation(cases::kVerifyGpu, GetParam())) {

@@ -102,8 +102,19 @@ TEST_P(StreamingStores, Elementwise) {
   expect_same(db, b);
 }
 
+/// Those that stream, which emulated vectors do not; under a sanitizer the widest and the
+/// narrowest.
+std::vector<std::string> streaming_levels() {
+  std::vector<std::string> levels = Device::cpu_targets();
+  std::erase(levels, "EMU128");
+#if defined(NORITE_TEST_SANITIZED)
+  if (levels.size() > 2) levels = {levels.front(), levels.back()};
+#endif
+  return levels;
+}
+
 INSTANTIATE_TEST_SUITE_P(Rows, StreamingStores,
-                         testing::Combine(testing::ValuesIn(test::compared_levels()),
+                         testing::Combine(testing::ValuesIn(streaming_levels()),
                                           testing::ValuesIn(kFloatDTypes),
                                           testing::Values(4096, 4112)),
                          [](const auto& one) {
