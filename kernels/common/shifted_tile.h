@@ -250,23 +250,21 @@ struct RowSum {
   /// Of a pack without columns of other runs.
   void add(PackFloats a, PackFloats b) { places.set(multiply_add(a, b, places.floats())); }
 
-  /// After all packs of a tile.
-  void end_tile(uint column, RowFrame frame) {
-    const uint lane = lane_of(column);  // three steps are less code than eight ways
-    if (frame.begin & 1) to_columns<1>(lane);
-    if (frame.begin & 2) to_columns<2>(lane);
-    if (VECTOR_WIDTH > 4 && frame.begin & 4) to_columns<4 % VECTOR_WIDTH>(lane);
+  /// After all packs of a tile. Columns that the frame shifts into the next lane come back. Places
+  /// keep theirs: halves meet whichever of them the row begins in, so that the order of a sum
+  /// follows from the columns.
+  void end_tile(uint, RowFrame frame) {
     PackFloats sums = places.floats();
+#pragma unroll
+    for (uint i = 0; i + 1 < VECTOR_WIDTH; ++i) {
+      const float next = simd_shuffle_rotate_down(sums.at[i], 1);
+      if (i < frame.begin) sums.at[i] = next;
+    }
 #pragma unroll
     for (uint half = VECTOR_WIDTH / 2; half > 0; half /= 2) {
       for (uint i = 0; i < half; ++i) sums.at[i] += sums.at[i + half];
     }
     sum += sums.at[0];
     places.set(splat<VECTOR_WIDTH>(0.0f));
-  }
-
-  template <uint kShift>
-  void to_columns(uint lane) {
-    places = ShiftedPack<float>::template of_row<kShift>(places, places, 0, lane);
   }
 };
