@@ -12,6 +12,11 @@
 #define SHIFTED 0
 #endif
 
+// Nor do those in which one group multiplies and writes all of a row.
+#ifndef GROUPS_PER_ROW
+#define GROUPS_PER_ROW 1
+#endif
+
 #define STEP_SIZE (THREADS_PER_ROW * VECTOR_WIDTH)
 #define TILE_SIZE (STEP_SIZE * VECTORS_PER_THREAD)
 /// What a thread sums of a tile.
@@ -22,6 +27,9 @@ typedef Floats<VECTOR_WIDTH> PackFloats;
 /// Where a row's columns are, counted from the pack of memory that it begins in.
 struct RowFrame {
   uint begin, end;
+
+  /// Whether a pack that begins with `column` has columns; asked for none before the row's first.
+  bool has(uint column) const { return (GROUPS_PER_ROW == 1 || column >= begin) && column < end; }
 };
 
 #if SHIFTED
@@ -48,7 +56,7 @@ struct Tile {
 #pragma unroll
     for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
       const uint at = column + v * PACK_STEP;
-      if (at < frame.end) packs[v].load(row + at);
+      if (frame.has(at)) packs[v].load(row + at);
     }
   }
 
@@ -64,7 +72,7 @@ struct Tile {
 #pragma unroll
     for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
       const uint at = column + v * PACK_STEP;
-      if (at < frame.end) packs[v].store(row + at);
+      if (frame.has(at)) packs[v].store(row + at);
     }
   }
   void store_framed(device T* row, uint column, RowFrame frame) const { store(row, column, frame); }
@@ -81,3 +89,10 @@ struct RowSum {
 };
 
 #endif
+
+/// What group `share` of the row's groups writes: as many packs of every thread.
+#define SHARE_SIZE (((VECTORS_PER_THREAD - 1) / GROUPS_PER_ROW + 1) * PACK_STEP)
+METAL_FUNC RowFrame share_of(RowFrame row, uint share) {
+  if (GROUPS_PER_ROW == 1) return row;
+  return {share * SHARE_SIZE, min((share + 1) * SHARE_SIZE, row.end)};
+}

@@ -10,6 +10,9 @@
 // the memory bus once: 2 * dim elements a row, 3 with scale, 4 with residual. A longer row (LOOPED)
 // is read a second time, mostly from the cache. Weights are the same for all rows and stay in the
 // cache; all that multiplies s is requested before the row's threads wait for each other.
+//
+// Few rows leave most of a GPU idle: each then has GROUPS_PER_ROW groups. All of them sum the whole
+// row, so that none waits for another, and each multiplies and writes a share of it.
 
 #include "common/folded_sum.h"
 #include "common/row_index.h"
@@ -24,7 +27,8 @@ void rms_norm(
 #include "norm/rms_norm_absent.h"
   threadgroup float exchange[FOLD_EXCHANGE_SIZE];
 
-  const long row = long(group) * ROWS_PER_GROUP + index / THREADS_PER_ROW;
+  const uint share = group % GROUPS_PER_ROW;
+  const long row = long(group / GROUPS_PER_ROW) * ROWS_PER_GROUP + index / THREADS_PER_ROW;
   const RowIndex at = row_index(params.rows, row);
   x += row_offset(at, params.x);
   residual += row_offset(at, params.residual);
@@ -44,11 +48,12 @@ void rms_norm(
   y -= frame.begin;
   const uint first = first_column(index % THREADS_PER_ROW);
   const uint end = LOOPED ? frame.end : TILE_SIZE;
+  const RowFrame written = share_of(frame, share);
 
   Tile<X_TYPE> s, addend, factor;
   Tile<WEIGHT_TYPE> w;
-  if (HAS_WEIGHT && !LOOPED) w.load(weight, first, frame);
-  if (HAS_SCALE && !LOOPED) factor.load(scale, first, frame);
+  if (HAS_WEIGHT && !LOOPED) w.load(weight, first, written);
+  if (HAS_SCALE && !LOOPED) factor.load(scale, first, written);
   FoldedSum squares;
   squares.begin();
   for (uint begin = 0; begin < end; begin += TILE_SIZE) {
@@ -78,7 +83,7 @@ void rms_norm(
 
   const float r =
       rms_inv_of(squares.over_row(exchange, index), params.inverse_dim, params.eps);
-  if (HAS_RMS_INV && first == 0 && dim > 0) *rms_inv = r;
+  if (HAS_RMS_INV && first == 0 && share == 0 && dim > 0) *rms_inv = r;
   if (!HAS_Y) return;
 
   if (LOOPED) meet_in_place();
@@ -93,7 +98,8 @@ void rms_norm(
     if (HAS_SCALE) factor.align(scale, tile, frame);
 #pragma unroll
     for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-      if (tile + v * PACK_STEP >= frame.end) break;
+      if (tile + v * PACK_STEP >= written.end) break;
+      if (GROUPS_PER_ROW > 1 && !written.has(tile + v * PACK_STEP)) continue;
       PackFloats values = multiply(s.packs[v].floats(), splat<VECTOR_WIDTH>(r));
       if (ROUND_BEFORE_WEIGHT) {
         s.packs[v].set(values);
@@ -104,6 +110,6 @@ void rms_norm(
       s.packs[v].set(values);
     }
     if (LOOPED) meet_in_place();
-    s.store(y, tile, frame);
+    s.store(y, tile, written);
   }
 }

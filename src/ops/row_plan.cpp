@@ -62,17 +62,25 @@ bool are_few(int64_t rows, int64_t threads) {
 }
 
 RowPlan spread_rows(RowPlan plan, int64_t rows) {
-  constexpr int64_t kMostThreads = 256, kFewestVectors = 2;
+  constexpr int64_t kMostThreads = 256;
+  const int64_t fewest_vectors = plan.packs.width == 4 ? 4 : 2;  // sixteen elements
   if (plan.packs.shifted || plan.looped || plan.threads < kSimdWidth ||
       !are_few(rows, plan.threads))
     return plan;
   plan.rows = 1;
   const bool folds = std::has_single_bit(static_cast<uint64_t>(plan.vectors));
-  while (folds && plan.vectors > kFewestVectors && 2 * plan.threads <= kMostThreads) {
+  while (folds && plan.vectors > fewest_vectors && 2 * plan.threads <= kMostThreads) {
     plan.threads *= 2;
     plan.vectors /= 2;
   }
   return plan;
+}
+
+int64_t groups_per_row(int64_t rows, int64_t vectors, int64_t most_groups) {
+  const int64_t groups = std::min(vectors, most_groups / rows);
+  if (groups <= 1) return 1;
+  const int64_t each = (vectors - 1) / groups + 1;
+  return (vectors - 1) / each + 1;
 }
 
 bool rows_alike(const RowPlace& a, const RowPlace& b) {

@@ -47,6 +47,10 @@ bool are_few(int64_t rows, int64_t threads);
 /// sums do not depend on how many threads share a row (kernels/common/folded_sum.h).
 RowPlan spread_rows(RowPlan plan, int64_t rows);
 
+/// GROUPS_PER_ROW of a kernel whose groups each sum a whole row and write a share of it: as many as
+/// have packs of every thread to write, with no more than `most_groups` in all.
+int64_t groups_per_row(int64_t rows, int64_t vectors, int64_t most_groups);
+
 /// ROW_DIMS: 1 where all rows lie evenly, which saves their addresses much arithmetic.
 inline int row_dims(const RowDims& rows) { return rows.count[0] * rows.count[1] == 1 ? 1 : 3; }
 

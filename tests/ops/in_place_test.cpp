@@ -19,8 +19,23 @@ class InPlace : public test::OnDevice<std::tuple<std::string, DType>> {
   }
 };
 
-// The second shape has rows that several groups of a GPU share.
-const Shape kShapes[] = {{7, 257}, {5, 33000}};
+// Of the second and third, several groups of a GPU read and write a row.
+const Shape kShapes[] = {{7, 257}, {2, 2048}, {5, 33000}};
+
+TEST_P(InPlace, RmsNormMayOverwriteItsInput) {
+  for (const Shape& shape : kShapes) {
+    const Buffer x = values(shape, 1), w = values({shape.back()}, 2);
+    const Buffer y = must(device().empty(x.dtype(), shape));
+    const auto run = [&](const Buffer& to) {
+      test::run(device(), [&](Encoder& e) {
+        return ops::rms_norm(e, {.x = x, .weight = w, .y = to});
+      });
+    };
+    run(y);
+    run(x);
+    EXPECT_TRUE(test::same_bytes(x, y)) << "dim " << shape.back();
+  }
+}
 
 TEST_P(InPlace, RmsNormMulMayOverwriteItsScale) {
   for (const Shape& shape : kShapes) {

@@ -163,9 +163,16 @@ TEST(LongPlan, LargeTilesThatCannotRunLeaveRowsToSmallerOnes) {
   EXPECT_EQ(forward_kernels(DType::f32, 100, 300001), Names{"rms_norm_long"});
 }
 
-TEST(LongPlan, FewRowsStayInRegistersWhereTheyHaveTheSameBits) {
-  EXPECT_EQ(forward_kernels(DType::bf16, 1, 16384), Names{"rms_norm"});
-  EXPECT_EQ(forward_kernels(DType::f32, 1, 12288), Names{"rms_norm_staged"});
+TEST(LongPlan, FewRowsInPlaceStayInRegistersWhereTheyHaveTheSameBits) {
+  const auto in_place = [](DType dtype, int64_t dim) {
+    return kernels_of([&](const Device& device, Encoder& encoder) {
+      const Buffer x = must(device.empty(dtype, {1, dim}));
+      return ops::rms_norm(encoder, {.x = x, .y = x});
+    });
+  };
+  EXPECT_EQ(in_place(DType::bf16, 16384), Names{"rms_norm"});
+  EXPECT_EQ(in_place(DType::f32, 12288), Names{"rms_norm_staged"});
+  EXPECT_EQ(forward_kernels(DType::bf16, 1, 16384), Names{"rms_norm_staged"}) << "shared";
 }
 
 /// Of the only kernel that an operation asks for: what the order of a row's sums follows from.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "host_values.hpp"
+#include "norite/dlpack.hpp"
 #include "ops/tested_device.hpp"
 
 namespace norite {
@@ -60,11 +61,66 @@ TEST(RowPlan, ShiftedRowsHaveASimdGroupAndRoomForOnePackMore) {
   EXPECT_EQ(ops::spread_rows(one, 1).threads, one.threads);
 }
 
+TEST(RowPlan, GroupsShareFewRowsEvenly) {
+  EXPECT_EQ(ops::groups_per_row(1, 8, 32), 8);
+  EXPECT_EQ(ops::groups_per_row(8, 8, 32), 4);
+  EXPECT_EQ(ops::groups_per_row(1, 6, 32), 6);
+  EXPECT_EQ(ops::groups_per_row(8, 6, 32), 3) << "two packs each, and none left without";
+  EXPECT_EQ(ops::groups_per_row(17, 8, 32), 1);
+  EXPECT_EQ(ops::groups_per_row(1, 1, 32), 1);
+}
+
+/// GROUPS_PER_ROW of the kernel that an operation on a row asks for.
+template <class Encode>
+std::string groups_of_row(const Encode& encode) {
+  const Device device = must(Device::open("null", {.builtins = BuiltinForm::text}));
+  const auto row = [&] { return must(device.empty(DType::f32, {1, 4096})); };
+  Encoder encoder = device.encoder();
+  must(encode(encoder, row(), row(), row()));
+  return device.registry().requested().at(0).specialisation.at("GROUPS_PER_ROW");
+}
+
+// A group would read what another has written already.
+TEST(RowPlan, RowsInPlaceHaveOneGroup) {
+  EXPECT_EQ(groups_of_row([](Encoder& e, const Buffer& x, const Buffer& y, const Buffer&) {
+              return ops::rms_norm(e, {.x = x, .y = y});
+            }),
+            "4");
+  EXPECT_EQ(groups_of_row([](Encoder& e, const Buffer& x, const Buffer&, const Buffer&) {
+              return ops::rms_norm(e, {.x = x, .y = x});
+            }),
+            "1");
+  EXPECT_EQ(groups_of_row([](Encoder& e, const Buffer& x, const Buffer& y, const Buffer& scale) {
+              return ops::rms_norm_mul(e, {.x = x, .scale = scale, .y = y});
+            }),
+            "4");
+  EXPECT_EQ(groups_of_row([](Encoder& e, const Buffer& x, const Buffer&, const Buffer& scale) {
+              return ops::rms_norm_mul(e, {.x = x, .scale = scale, .y = scale});
+            }),
+            "1");
+  EXPECT_EQ(groups_of_row([](Encoder& e, const Buffer& x, const Buffer& y, const Buffer& sum) {
+              return ops::residual_rms_norm(e, {.x = x, .residual = sum, .sum = sum, .y = y});
+            }),
+            "1");
+}
+
+// To Norite these are two buffers.
+TEST(RowPlan, RowsWrittenUnderAnotherBufferHaveOneGroup) {
+  const Device device = must(Device::open("cpu", {.builtins = BuiltinForm::text}));
+  const Buffer x = must(device.empty(DType::f32, {1, 4096}));
+  const View again = must(from_dlpack(device, must(to_dlpack(x))));
+  Encoder encoder = device.encoder();
+  must(ops::rms_norm(encoder, {.x = x, .y = again}));
+  EXPECT_EQ(device.registry().requested().at(0).specialisation.at("GROUPS_PER_ROW"), "1");
+}
+
 class FewAndManyRows : public test::OnDevice<std::tuple<std::string, DType>> {};
 
 TEST_P(FewAndManyRows, GiveTheSameBits) {
   const DType dtype = std::get<DType>(GetParam());
-  for (const int64_t dim : {64, 1024, 2000, 2048}) {
+  std::vector<int64_t> dims = {64, 1024, 2000, 2048};
+  if (on_gpu()) dims.insert(dims.end(), {4096, 6144, 8192, 16384, 24576, 65536});
+  for (const int64_t dim : dims) {
     const int64_t rows = 1100;  // of 32 threads, too many to be few
     const auto values = test::pattern(8 * dim, 3);
     const Buffer x = test::upload_repeated(device(), dtype, {rows, dim}, values);

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "core/backend.hpp"
 #include "cuda/params.h"
 #include "ops/rows.hpp"
 
@@ -132,14 +133,43 @@ RowPacks rms_norm_packs(const RmsNormParams& params, std::span<const Argument> a
   return packs_of(params, arguments);
 }
 
+namespace {
+
+/// Whether memory of both may meet, be it in two buffers that wrap it.
+bool may_meet(const View& a, const View& b) {
+  const auto bytes = [](const View& view) {
+    const core::Storage& storage = *view.buffer().storage();
+    const auto begin = static_cast<int64_t>(storage.backend().address_of(storage));
+    return std::pair{begin + view.layout().touched.begin, begin + view.layout().touched.end};
+  };
+  const auto [a_begin, a_end] = bytes(a);
+  const auto [b_begin, b_end] = bytes(b);
+  return a_begin < b_end && b_begin < a_end;
+}
+
+/// Whether a group may write its share of a row while others read the row: not in place.
+bool may_share_row(std::span<const Argument> arguments) {
+  const Argument& y = arguments[kRmsNormY];
+  if (!y.bound() || arguments[kRmsNormResidual].bound()) return false;
+  const Argument& scale = arguments[kRmsNormScale];
+  return !may_meet(arguments[kRmsNormX].view(), y.view()) &&
+         !(scale.bound() && may_meet(scale.view(), y.view()));
+}
+
+}  // namespace
+
 Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> arguments,
                    RowPacks packs) {
+  // As measured: more of them lose by reading whole rows what they save by writing shares.
+  constexpr int64_t kMostGroups = 32;
   const int64_t count = row_count(params.rows);
   const RowPlan rows = spread_rows(plan_rms_norm_rows(params.dim, packs, arguments), count);
+  const bool shares = rows.rows == 1 && !rows.looped && !packs.shifted && may_share_row(arguments);
+  const int64_t groups = shares ? groups_per_row(count, rows.vectors, kMostGroups) : 1;
   Plan plan{.key = {"rms_norm", macros_of(params, arguments)},
-            .grid = groups_of(count, rows.rows, rows.rows * rows.threads),
+            .grid = groups_of(count * groups, rows.rows, rows.rows * rows.threads),
             .columns = params.dim};
-  plan.key.macros.add({{"LOOPED", flag(rows.looped)}});
+  plan.key.macros.add({{"LOOPED", flag(rows.looped)}, {"GROUPS_PER_ROW", groups}});
   rows.add_to(plan.key.macros);
   return plan;
 }
@@ -233,21 +263,25 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
   if (width == 1 || shifted || packs <= in_registers) return std::nullopt;
   const auto shape = staged_shape(packs, space.usable());
   if (!shape) return std::nullopt;
+  const int64_t rows = row_count(params.rows);
+  const int64_t groups =
+      may_share_row(arguments) ? groups_per_row(rows, shape->vectors, space.units) : 1;
   // Few rows wait for their weights last: registers hold some of them, with the same bits.
   const RowPlan held = plan_rms_norm_rows(params.dim, of, arguments);
-  if (!held.looped && held.threads == shape->threads &&
-      are_few(row_count(params.rows), held.threads)) {
+  if (groups == 1 && !held.looped && held.threads == shape->threads &&
+      are_few(rows, held.threads)) {
     return std::nullopt;
   }
   Plan plan{.key = {"rms_norm_staged", macros_of(params, arguments)},
-            .grid = {.groups = {row_count(params.rows), 1, 1},
+            .grid = {.groups = {rows * groups, 1, 1},
                      .threads = {shape->threads, 1, 1},
                      .threadgroup_memory = {shape->memory()}},
             .columns = params.dim};
   plan.key.macros.add({{"VECTOR_WIDTH", width},
                        {"VECTORS_PER_THREAD", shape->vectors},
                        {"THREADS_PER_ROW", shape->threads},
-                       {"ROWS_PER_GROUP", 1}});
+                       {"ROWS_PER_GROUP", 1},
+                       {"GROUPS_PER_ROW", groups}});
   return plan;
 }
 
