@@ -23,6 +23,18 @@ METAL_FUNC void meet_in_place() {
 
 /// Places for what SIMD-groups tell each other.
 #define EXCHANGE_SIZE (SIMDGROUPS_PER_ROW * ROWS_PER_GROUP)
+/// The next power of two, for a butterfly.
+#if SIMDGROUPS_PER_ROW <= 2
+#define EXCHANGE_PLACES SIMDGROUPS_PER_ROW
+#elif SIMDGROUPS_PER_ROW <= 4
+#define EXCHANGE_PLACES 4
+#elif SIMDGROUPS_PER_ROW <= 8
+#define EXCHANGE_PLACES 8
+#elif SIMDGROUPS_PER_ROW <= 16
+#define EXCHANGE_PLACES 16
+#else
+#define EXCHANGE_PLACES 32
+#endif
 
 /// The sum over a row's threads; every one of them gets it. `index` counts the group's threads, a
 /// row's lie side by side. Between two uses of `exchange` there must be a barrier: long rows have
@@ -42,6 +54,7 @@ METAL_FUNC T row_sum(T value, threadgroup T* exchange, uint index) {
   threadgroup_barrier(mem_flags::mem_threadgroup);
 #endif
   const uint first = simdgroup / SIMDGROUPS_PER_ROW * SIMDGROUPS_PER_ROW;
-  return lane_sum<SIMDGROUPS_PER_ROW>(exchange[first + lane % SIMDGROUPS_PER_ROW]);
+  const uint place = lane % EXCHANGE_PLACES;
+  return lane_sum<EXCHANGE_PLACES>(place < SIMDGROUPS_PER_ROW ? exchange[first + place] : T(0.0f));
 #endif
 }

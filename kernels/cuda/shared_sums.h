@@ -94,13 +94,21 @@ METAL_FUNC void publish(device SharedSum* to, float2 values, uint run) {
                : "memory");
 }
 
-METAL_FUNC float2 await_pair(device const SharedSum* from, uint run) {
-  ulong x = 0, y = 0;
-  do {
-    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
-                 : "=l"(x), "=l"(y)
-                 : "l"(from)
-                 : "memory");
-  } while (uint(x) != run || uint(y) != run);
-  return float2(shared_value(x), shared_value(y));
+struct SharedPair {
+  ulong x, y;
+};
+
+/// As ask and await do for one.
+METAL_FUNC SharedPair ask_pair(device const SharedSum* from) {
+  SharedPair pair;
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(pair.x), "=l"(pair.y)
+               : "l"(from)
+               : "memory");
+  return pair;
+}
+
+METAL_FUNC float2 await_pair(device const SharedSum* from, uint run, SharedPair answer) {
+  while (uint(answer.x) != run || uint(answer.y) != run) answer = ask_pair(from);
+  return float2(shared_value(answer.x), shared_value(answer.y));
 }

@@ -290,7 +290,8 @@ namespace {
 std::span<const TileShape> forward_shapes(const LongRowsLayout& rows) {
   static constexpr std::array<TileShape, 1> kWide = {{{512, 2, 3}}}, kNarrow = {{{256, 4, 3}}},
                                             kWideShifted = {{{256, 5, 2}}};
-  static constexpr std::array<TileShape, 2> kNarrowShifted = {{{128, 5, 4}, {256, 4, 2}}};
+  static constexpr std::array<TileShape, 4> kNarrowShifted = {
+      {{192, 6, 2}, {128, 5, 4}, {192, 5, 2}, {256, 4, 2}}};
   if (!rows.shifted) return rows.width == 4 ? kWide : kNarrow;
   return rows.width == 4 ? std::span<const TileShape>(kWideShifted) : kNarrowShifted;
 }
@@ -301,6 +302,15 @@ RmsNormLongAhead ahead_of(const LongRowsLayout& rows) {
   constexpr int64_t kManyColumns = 163840;
   if (rows.shifted || rows.dim > kManyColumns) return kAheadAsks;
   return rows.width == 8 ? kAheadAwaits : kAheadNothing;
+}
+
+/// Whether groups with so much memory do better without a residual in it: one that is alone on its
+/// multiprocessor leaves it idle while it waits, and rows that begin anywhere want the nearest
+/// cache, which is what groups leave of the memory. They read the ends of their accesses twice.
+bool leaves_no_room(const LongPlan& plan, const LongRowsLayout& rows) {
+  constexpr int64_t kCache = 24 << 10;
+  const int64_t groups = rows.space.groups_per_unit(plan.tile, plan.group_memory);
+  return groups < 2 || (rows.shifted && groups * plan.group_memory > rows.space.memory - kCache);
 }
 
 }  // namespace
@@ -323,8 +333,7 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
   if (!plan) return std::nullopt;
   if (residual.bound() && !rows.apart) {
     plan->group_memory += plan->group_memory / kRmsNormLongStages * kRmsNormLongResidualStages;
-    // A group that is alone on its multiprocessor leaves it idle while it waits.
-    if (space.groups_per_unit(plan->tile, plan->group_memory) < 2) return std::nullopt;
+    if (leaves_no_room(*plan, rows)) return std::nullopt;
   }
   plan->counters = plan->tiles * plan->together;
   plan->plan.key.macros.add({{"AHEAD", int64_t{ahead_of(rows)}}});
@@ -353,8 +362,8 @@ const TileShape* staged_tile(int64_t packs) {
 /// A pack of a 16-bit row has twice the sums of dw, and a thread with a residual's gradient holds
 /// more yet. Small groups wait less for each other.
 std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_dresidual) {
-  static constexpr std::array<TileShape, 2> kWideShifted = {{{256, 3, 3}, {64, 6, 8}}};
-  static constexpr std::array<TileShape, 2> kNarrowShifted = {{{64, 6, 6}, {64, 5, 6}}};
+  static constexpr std::array<TileShape, 3> kWideShifted = {{{192, 6, 2}, {128, 6, 3}, {64, 6, 8}}};
+  static constexpr std::array<TileShape, 3> kNarrowShifted = {{{96, 6, 4}, {64, 6, 6}, {64, 5, 6}}};
   static constexpr std::array<TileShape, 1> kNarrowShiftedDresidual = {{{64, 4, 5}}};
   static constexpr std::array<TileShape, 4> kWide = {
       {{256, 4, 2}, {256, 3, 3}, {64, 5, 7}, {512, 4, 1}}};
@@ -392,8 +401,11 @@ std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams&
         plan_long({.key = {"rms_norm_backward_staged", macros}, .grid = {}}, staged, {tile, 1});
     if (plan) return plan;
   }
-  return plan_long({.key = {"rms_norm_backward_long", macros}, .grid = {}}, rows,
-                   backward_shapes(rows, arguments[kRmsNormBackwardDresidual].bound()));
+  auto plan = plan_long({.key = {"rms_norm_backward_long", macros}, .grid = {}}, rows,
+                        backward_shapes(rows, arguments[kRmsNormBackwardDresidual].bound()));
+  constexpr int64_t kManyTiles = 24;
+  if (plan) plan->plan.key.macros.add({{"ASKS", flag(rows.shifted && plan->tiles > kManyTiles)}});
+  return plan;
 }
 
 Plan plan_sum_partials(const SumPartialsParams& params, std::span<const Argument> arguments) {
