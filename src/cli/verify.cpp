@@ -82,7 +82,8 @@ Result<void> verify_case(const Case& row, const Device& device, bool each_output
                        .op = row.op,
                        .dtype = row.dtype,
                        .status = status,
-                       .detail = error.message});
+                       .detail = error.log.empty() ? error.message
+                                                   : fmt::format("{}\n{}", error.message, error.log)});
   } else if (each_output) {
     for (const cases::OutputCheck& check : outcome->outputs) {
       results.push_back(from_check(row, fmt::format("{}/{}", row.name, check.output), check));

@@ -50,11 +50,4 @@ kernel void simd(device float* out [[buffer(0)]], ushort lane [[thread_index_in_
   out[1088 + lane] = simd_ballot(lane < 40).all();
   out[1120 + lane] = ulong(simd_active_threads_mask()) == 0xfffffffful;
   out[1152 + lane] = simd_is_first();
-
-  // Some lanes alone: the others take no part.
-  float some = 0;
-  if (lane % 3 == 1) {
-    some = simd_sum(i) + 1000 * simd_is_first();
-  }
-  out[1184 + lane] = some;
 }
