@@ -60,6 +60,26 @@ TEST_F(TeamTest, calls_every_range_once_with_helpers_and_without) {
   }
 }
 
+TEST_F(TeamTest, bodies_of_any_size_are_called) {
+  for (const bool helped : {false, true}) {
+    if (helped) ASSERT_TRUE(gathers(team_));
+    std::array<int64_t, 16> seen = {};
+    const auto expect_seen = [&](int64_t step) {
+      for (int64_t i = 0; i < 16; ++i) ASSERT_EQ(seen[static_cast<size_t>(i)], i * step);
+    };
+    team_.parallel_for(16, [out = seen.data()](int64_t i) { out[i] = i; });
+    expect_seen(1);
+    const std::array<int64_t, 16> steps = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
+    team_.parallel_for(
+        16, [out = seen.data(), steps](size_t i) { out[i] = static_cast<int64_t>(i) * steps[i]; });
+    expect_seen(2);
+    const std::vector<int64_t> owned(16, 3);
+    team_.parallel_for(
+        16, [out = seen.data(), owned](size_t i) { out[i] = static_cast<int64_t>(i) * owned[i]; });
+    expect_seen(3);
+  }
+}
+
 TEST_F(TeamTest, a_helper_takes_the_second_part) {
   ASSERT_TRUE(gathers(team_));
   for (int job = 0; job < 100; ++job) {

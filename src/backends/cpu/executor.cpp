@@ -53,20 +53,23 @@ class Call final : public NativeCall {
     if (count <= 0) return;
     grain = std::max<int64_t>(grain, 1);
     const int64_t ranges = (count - 1) / grain + 1;
-    const auto run_range = [&](int64_t range) {
-      const Running mark(executor_);
+    const auto run_range = [&executor = executor_, &body, count, grain](int64_t range) {
+      const Running mark(executor);
       const int64_t begin = range * grain;
       body(begin, begin + std::min(grain, count - begin));
     };
     if (executor_.threads() == 1 || ranges == 1) {
       for (int64_t range = 0; range < ranges; ++range) run_range(range);
     } else {
-      executor_.team().parallel_for(ranges, run_range);
+      executor_.team().parallel_for(ranges, run_range, &body);
     }
   }
 
  private:
   Executor& executor_;
+  /// Other threads read what a kernel has on the stack, below this. What comes between two kernels,
+  /// recording above all, does not reach down there: else it would wait for those lines one by one.
+  [[maybe_unused]] std::byte distance_[4096];
 };
 
 Result<void> run_command(const core::Command& command, Executor& executor) {

@@ -91,6 +91,13 @@ void parallel_for(int64_t count, const Body& body) {
   share_body(body, [=](RangeCall call, void* context) { parallel_for(count, call, context); });
 }
 
+/// Likewise; a thread that waits for others meanwhile does not run what else the arena has.
+template <class Body>
+void parallel_for_alone(int64_t count, const Body& body) {
+  share_body(body,
+             [=](RangeCall call, void* context) { parallel_for_alone(count, call, context); });
+}
+
 /// Calls body(task, starter) for the first task and for every task that a body starts, likewise.
 /// What a body did before it starts a task is handed over by the body itself.
 template <class Body>

@@ -56,31 +56,52 @@ class Shared {
   }
 };
 
+constexpr size_t kLine = 64;
+
+/// Asks for the lines from there on, all at once: a body and what it refers to are neighbours on
+/// the stack, as a rule. The caller, which goes on below them, does not write them meanwhile.
+void prefetch_lines(const void* first) noexcept {
+  constexpr size_t kLines = 8;
+  if (first == nullptr) return;
+  for (size_t i = 0; i < kLines; ++i) {
+    __builtin_prefetch(static_cast<const std::byte*>(first) + i * kLine);
+  }
+}
+
 /// One member's part of the ranges.
 struct Job {
-  RangeCall body = nullptr;
-  void* context = nullptr;
-  int64_t begin = 0, end = 0;
-  std::exception_ptr error = {};
+  SmallBody body{[](int64_t) {}};
+  int32_t begin = 0, end = 0;
 
-  void work() noexcept {
+  /// What it threw.
+  std::exception_ptr work() const noexcept {
     try {
-      for (int64_t i = begin; i < end; ++i) body(context, i);
+      for (int32_t i = begin; i < end; ++i) body(i);
+      return nullptr;
     } catch (...) {
-      error = std::current_exception();
+      return std::current_exception();
     }
   }
 };
 
+Job part_of(const SmallBody& body, int64_t count, int64_t member, int64_t members) {
+  const auto begin_of = [=](int64_t one) {
+    return static_cast<int32_t>((count * one + members - 1) / members);
+  };
+  return {body, begin_of(member), begin_of(member + 1)};
+}
+
 }  // namespace
 
-/// All that a helper reads and writes but for its job's data, in a line of its own.
-struct alignas(64) Team::Helper {
+/// Down to `beside` it is one line, which goes to the helper and back; the rest hardly changes.
+struct alignas(kLine) Team::Helper {
   std::atomic<Stage> stage = Stage::away;
   HandOver invitation;
+  Job job;  // the caller's but for the stages `called` and `working`
+  std::atomic<const void*> beside = nullptr;
+  std::exception_ptr error;  // of the job
   State* team = nullptr;
   std::chrono::nanoseconds linger{};
-  Job job;  // the caller's but for the stages `called` and `working`
 
   [[nodiscard]] bool is(Stage one) const noexcept {
     return stage.load(std::memory_order_acquire) == one;
@@ -90,6 +111,15 @@ struct alignas(64) Team::Helper {
   }
   void dismiss() noexcept {
     if (!step(Stage::waiting, Stage::away)) step(Stage::invited, Stage::away);
+  }
+  void work() noexcept {
+    if (std::exception_ptr thrown = job.work()) error = std::move(thrown);
+  }
+  bool call(const Job& next, const void* reads) noexcept {
+    job = next;
+    beside.store(reads, std::memory_order_relaxed);
+    if (error) error = nullptr;  // of a call that TBB ended by an exception
+    return step(Stage::waiting, Stage::called);
   }
   void invite() noexcept;
   void serve() noexcept;
@@ -143,8 +173,9 @@ void Team::Helper::serve() noexcept {
         if (Clock::now() > until && step(Stage::waiting, Stage::away)) return;
         break;
       case Stage::called:
+        prefetch_lines(beside.load(std::memory_order_relaxed));  // on their way during the step
         if (!step(Stage::called, Stage::working)) break;
-        job.work();
+        work();
         stage.store(Stage::waiting, std::memory_order_release);
         until = Clock::now() + linger;
         break;
@@ -157,7 +188,7 @@ void Team::Helper::serve() noexcept {
 /// Returns when the helper's job has ended, on whichever thread.
 void Team::Helper::finish() noexcept {
   // To look costs less than to try a step, which takes the line away from the helper.
-  if (is(Stage::called) && step(Stage::called, Stage::waiting)) return job.work();
+  if (is(Stage::called) && step(Stage::called, Stage::waiting)) return work();
   constexpr int kPauses = 1000;  // after that, the helper may be in want of this core
   for (int i = 0; is(Stage::working); ++i) i < kPauses ? hwy::Pause() : std::this_thread::yield();
 }
@@ -194,51 +225,51 @@ void Team::give_back() noexcept { state_->busy.clear(std::memory_order_release);
 /// Gives each helper that waits its part, which is the same every time: a thread then finds in its
 /// cache what it had the last time. TBB shares out the parts of those that do not, of all if need
 /// be.
-void Team::share(std::span<Helper> helpers, int64_t count, RangeCall body, void* context) {
+void Team::share(std::span<Helper> helpers, int64_t count, const SmallBody& body,
+                 const void* beside) {
   const auto members = static_cast<int64_t>(helpers.size()) + 1;
-  const auto begin_of = [=](int64_t member) { return (count * member + members - 1) / members; };
-  Job own{body, context, 0, begin_of(1)};
-  std::array<Job*, kFewRanges> left = {&own};
-  size_t left_count = 1;
+  std::array<Helper*, kFewRanges> missing = {};
+  size_t missing_count = 0;
   const AtEnd ended{[&] {  // also when TBB throws: jobs refer to what the caller holds
     for (Helper& helper : helpers) helper.finish();
   }};
   for (int64_t member = 1; Helper & helper : helpers) {
-    helper.job = {body, context, begin_of(member), begin_of(member + 1)};
-    if (!helper.step(Stage::waiting, Stage::called)) left[left_count++] = &helper.job;
-    ++member;
+    const Job part = part_of(body, count, member++, members);
+    if (!helper.call(part, beside)) missing[missing_count++] = &helper;
   }
-  if (left_count == 1) {
-    own.work();
+  const Job own = part_of(body, count, 0, members);
+  std::exception_ptr error;
+  if (missing_count == 0) {
+    error = own.work();
   } else {
-    share_body([&](size_t i) { left[i]->work(); },
-               [&](RangeCall call, void* jobs) {
-                 parallel_for_alone(static_cast<int64_t>(left_count), call, jobs);
-               });
+    cpu::parallel_for_alone(static_cast<int64_t>(missing_count) + 1, [&](int64_t i) {
+      i == 0 ? void(error = own.work()) : missing[static_cast<size_t>(i) - 1]->work();
+    });
   }
   for (Helper& helper : helpers) {
     helper.finish();
-    if (std::exception_ptr error = std::exchange(helper.job.error, nullptr); !own.error) {
-      own.error = std::move(error);
+    if (!helper.error) continue;  // to write would take the line away from the helper
+    if (std::exception_ptr thrown = std::exchange(helper.error, nullptr); !error) {
+      error = std::move(thrown);
     }
   }
-  if (own.error) std::rethrow_exception(own.error);
+  if (error) std::rethrow_exception(error);
 }
 
-void Team::run(int64_t count, RangeCall body, void* context) {
+void Team::run(int64_t count, const SmallBody& body, const void* beside) {
   if (count > kFewRanges) {
     dismiss();
-    return cpu::parallel_for(count, body, context);
+    return cpu::parallel_for(count, body);
   }
   const auto useful = std::clamp<int64_t>(count - 1, 0, std::ssize(state_->helpers));
-  if (useful == 0 || !take()) return parallel_for_alone(count, body, context);
+  if (useful == 0 || !take()) return cpu::parallel_for_alone(count, body);
   const AtEnd ended{[this] { give_back(); }};
   const std::span helpers(state_->helpers.data(), static_cast<size_t>(useful));
   if (std::ranges::all_of(helpers, [](const Helper& one) { return one.is(Stage::waiting); })) {
-    return share(helpers, count, body, context);
+    return share(helpers, count, body, beside);
   }
   const auto begin = Clock::now();
-  share(helpers, count, body, context);
+  share(helpers, count, body, beside);
   const auto end = Clock::now();
   if (begin - std::exchange(state_->last_end, end) > state_->linger) return;
   for (Helper& helper : helpers) helper.invite();

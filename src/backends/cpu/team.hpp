@@ -2,13 +2,41 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <span>
+#include <type_traits>
 
 #include "backends/cpu/parallel.hpp"
 
 namespace norite::cpu {
+
+/// A body by value, or a reference to a larger one. Helpers find it in the line that calls them;
+/// every pointer to what the caller has just written costs them the time of another move.
+class SmallBody {
+ public:
+  template <class Body>
+  explicit SmallBody(const Body& body) {
+    if constexpr (std::is_trivially_copyable_v<Body> && sizeof(Body) <= sizeof(state_)) {
+      keep(body);
+    } else {
+      keep([&body](int64_t i) { body(i); });
+    }
+  }
+  void operator()(int64_t i) const { call_(state_, i); }
+
+ private:
+  template <class Body>
+  void keep(const Body& body) {
+    new (state_) Body(body);
+    call_ = [](const void* state, int64_t i) { (*static_cast<const Body*>(state))(i); };
+  }
+
+  void (*call_)(const void* state, int64_t i);
+  alignas(void*) std::byte state_[4 * sizeof(void*)] = {};
+};
 
 /// Threads of a TBB arena that wait for the next small job. To hand one out and to learn that it
 /// has ended, TBB moves some fifteen cache lines between cores, one after the other, which takes 1
@@ -29,10 +57,11 @@ class Team {
   Team& operator=(const Team&) = delete;
 
   /// As cpu::parallel_for, which it leaves the work to when there is much, when nobody is there to
-  /// help, and while another call is under way, be it further up on the same thread.
+  /// help, and while another call is under way, be it further up on the same thread. From `beside`
+  /// on there is what the body reads of the caller's stack, if that is known.
   template <class Body>
-  void parallel_for(int64_t count, const Body& body) {
-    share_body(body, [&](RangeCall call, void* context) { run(count, call, context); });
+  void parallel_for(int64_t count, const Body& body, const void* beside = nullptr) {
+    run(count, SmallBody(body), beside);
   }
 
   /// Calls work(), which gives TBB tasks for all threads, without helpers.
@@ -49,8 +78,9 @@ class Team {
 
   bool take() noexcept;
   void give_back() noexcept;
-  static void share(std::span<Helper> helpers, int64_t count, RangeCall body, void* context);
-  void run(int64_t count, RangeCall body, void* context);
+  static void share(std::span<Helper> helpers, int64_t count, const SmallBody& body,
+                    const void* beside);
+  void run(int64_t count, const SmallBody& body, const void* beside);
 
   State* state_;  // belongs to this and to all invited helpers, which may leave later
 };
