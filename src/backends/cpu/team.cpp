@@ -94,7 +94,8 @@ Job part_of(const SmallBody& body, int64_t count, int64_t member, int64_t member
 }  // namespace
 
 /// Down to `beside` it is one line, which goes to the helper and back; the rest hardly changes.
-struct alignas(kLine) Team::Helper {
+/// With a line that it watches a processor fetches its neighbours: they hold nothing of others.
+struct alignas(4 * kLine) Team::Helper {
   std::atomic<Stage> stage = Stage::away;
   HandOver invitation;
   Job job;  // the caller's but for the stages `called` and `working`
