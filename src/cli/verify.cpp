@@ -66,6 +66,10 @@ VerifyResult from_check(const Case& row, std::string name, const cases::OutputCh
           .detail = check.detail};
 }
 
+std::string with_log(const Error& error) {
+  return error.log.empty() ? error.message : fmt::format("{}\n{}", error.message, error.log);
+}
+
 /// One result for a case of the table; one for each output of a case from a file.
 Result<void> verify_case(const Case& row, const Device& device, bool each_output,
                          std::vector<VerifyResult>& results) {
@@ -82,8 +86,7 @@ Result<void> verify_case(const Case& row, const Device& device, bool each_output
                        .op = row.op,
                        .dtype = row.dtype,
                        .status = status,
-                       .detail = error.log.empty() ? error.message
-                                                   : fmt::format("{}\n{}", error.message, error.log)});
+                       .detail = with_log(error)});
   } else if (each_output) {
     for (const cases::OutputCheck& check : outcome->outputs) {
       results.push_back(from_check(row, fmt::format("{}/{}", row.name, check.output), check));

@@ -2,6 +2,9 @@
 #include "core/footprint.hpp"
 
 #include <numeric>
+#include <utility>
+
+#include "core/backend.hpp"
 
 namespace norite::core {
 
@@ -11,6 +14,18 @@ bool runs_meet(const ByteRuns& a, const ByteRuns& b) noexcept {
   if (pitch == 0 || a.run >= pitch || b.run >= pitch) return true;
   const int64_t ahead = ((b.begin - a.begin) % pitch + pitch) % pitch;
   return ahead < a.run || pitch - ahead < b.run;
+}
+
+bool may_meet(const View& a, const View& b) noexcept {
+  if (a.buffer().storage() == b.buffer().storage()) return may_overlap(footprint(a), footprint(b));
+  const auto bytes = [](const View& view) {
+    const Storage& storage = *view.buffer().storage();
+    const auto begin = static_cast<int64_t>(storage.backend().address_of(storage));
+    return std::pair{begin + view.layout().touched.begin, begin + view.layout().touched.end};
+  };
+  const auto [a_begin, a_end] = bytes(a);
+  const auto [b_begin, b_end] = bytes(b);
+  return a_begin < b_end && b_begin < a_end;
 }
 
 bool same_view(const View& a, const View& b) noexcept {

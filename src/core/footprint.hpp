@@ -25,6 +25,9 @@ inline bool may_overlap(const Footprint& a, const Footprint& b) noexcept {
   return a.storage == b.storage && a.begin < b.end && b.begin < a.end && runs_meet(a, b);
 }
 
+/// Whether bytes of both may be the same ones, be it in two buffers that wrap them.
+bool may_meet(const View& a, const View& b) noexcept;
+
 /// Same elements in the same places: what "in place" means.
 bool same_view(const View& a, const View& b) noexcept;
 

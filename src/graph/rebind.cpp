@@ -74,7 +74,6 @@ struct Survey {
 
 Result<Survey> survey(std::span<const core::Command> commands, const View& view,
                       const View& other) {
-  const core::Footprint replacement = core::footprint(other);
   Survey result;
   for (const core::Command& command : commands) {
     const Node node(command);
@@ -91,7 +90,7 @@ Result<Survey> survey(std::span<const core::Command> commands, const View& view,
           result.written = result.written || writes;
           break;
         case Place::elsewhere:
-          if (core::may_overlap(core::footprint(argument), replacement)) {
+          if (core::may_meet(argument, other)) {
             result.other_used = true;
             result.other_written = result.other_written || writes;
           }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A plan says in which form a kernel's text suits an operation: the macros to compile it with and
-// the grid to launch. It follows from shapes, dtypes and alignment by small tables, and whatever
-// shapes a row's sum follows from the length of the row alone: a row has the same bits among any
-// others. The device decides whether rows wait in threadgroup memory or are shared by groups, and
-// how many groups work at once (norm/long_rows.hpp).
+// the grid to launch. It follows from shapes, dtypes and places in memory by small tables, and
+// whatever shapes a row's sum follows from the length of the row alone: a row has the same bits
+// among any others. The device decides whether rows wait in threadgroup memory or are shared by
+// groups, and how many groups work at once (norm/long_rows.hpp).
 #pragma once
 
 #include <algorithm>

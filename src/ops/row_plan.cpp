@@ -63,7 +63,7 @@ bool are_few(int64_t rows, int64_t threads) {
 
 RowPlan spread_rows(RowPlan plan, int64_t rows) {
   constexpr int64_t kMostThreads = 256;
-  const int64_t fewest_vectors = plan.packs.width == 4 ? 4 : 2;  // sixteen elements
+  const int64_t fewest_vectors = plan.packs.width == 4 ? 4 : 2;
   if (plan.packs.shifted || plan.looped || plan.threads < kSimdWidth ||
       !are_few(rows, plan.threads))
     return plan;
@@ -77,8 +77,11 @@ RowPlan spread_rows(RowPlan plan, int64_t rows) {
 }
 
 int64_t groups_per_row(int64_t rows, int64_t vectors, int64_t most_groups) {
-  const int64_t groups = std::min(vectors, most_groups / rows);
-  if (groups <= 1) return 1;
+  constexpr int64_t kMost = 8;
+  const int64_t most = std::min({vectors, most_groups / rows, kMost});
+  if (most <= 1) return 1;
+  // Powers of two, so that a batch that grows asks for few kernels.
+  const auto groups = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most)));
   const int64_t each = (vectors - 1) / groups + 1;
   return (vectors - 1) / each + 1;
 }

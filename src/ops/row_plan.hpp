@@ -48,7 +48,7 @@ bool are_few(int64_t rows, int64_t threads);
 RowPlan spread_rows(RowPlan plan, int64_t rows);
 
 /// GROUPS_PER_ROW of a kernel whose groups each sum a whole row and write a share of it: as many as
-/// have packs of every thread to write, with no more than `most_groups` in all.
+/// have packs of every thread to write, eight at most and no more than `most_groups` in all.
 int64_t groups_per_row(int64_t rows, int64_t vectors, int64_t most_groups);
 
 /// ROW_DIMS: 1 where all rows lie evenly, which saves their addresses much arithmetic.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "host_values.hpp"
+#include "norite/dlpack.hpp"
 
 namespace norite {
 namespace {
@@ -97,6 +98,12 @@ TEST_F(Rebind, RefusesMemoryThatTheGraphUses) {
   expect_refused(graph.rebind(y, x), {"uses the replacement's memory"});
   must(graph.replay());
   EXPECT_EQ(test::download(z), (std::vector<float>{3, 6, 9, 12}));  // as if nothing was asked
+}
+
+// Kernels were planned for outputs that are not their inputs.
+TEST_F(Rebind, RefusesMemoryThatTheGraphUsesInAnotherBuffer) {
+  const View again = must(from_dlpack(device, must(to_dlpack(x))));
+  expect_refused(graph.rebind(y, again), {"uses the replacement's memory already"});
 }
 
 TEST_F(Rebind, RefusesPartsOfWhatIsUsed) {

@@ -103,7 +103,7 @@ TEST_P(BatchInvariance, ALongRowAloneGivesTheBitsItGivesInABatch) {
       check(operation, on_gpu() ? 200 : 3, dim);
     }
     if (!on_gpu()) continue;
-    check(operation, 200, 16384);  // alone in registers, among others in stages
+    check(operation, 200, 16384);  // with a residual: alone in registers, among others in stages
     for (const int64_t dim : {24001, 131072, 262143}) check(operation, 200, dim);
   }
 }

@@ -19,7 +19,7 @@ class InPlace : public test::OnDevice<std::tuple<std::string, DType>> {
   }
 };
 
-// Of the second and third, several groups of a GPU read and write a row.
+// Elsewhere than in place, several groups of a GPU have a row of the second and third.
 const Shape kShapes[] = {{7, 257}, {2, 2048}, {5, 33000}};
 
 TEST_P(InPlace, RmsNormMayOverwriteItsInput) {

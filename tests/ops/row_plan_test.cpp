@@ -64,8 +64,9 @@ TEST(RowPlan, ShiftedRowsHaveASimdGroupAndRoomForOnePackMore) {
 TEST(RowPlan, GroupsShareFewRowsEvenly) {
   EXPECT_EQ(ops::groups_per_row(1, 8, 32), 8);
   EXPECT_EQ(ops::groups_per_row(8, 8, 32), 4);
-  EXPECT_EQ(ops::groups_per_row(1, 6, 32), 6);
+  EXPECT_EQ(ops::groups_per_row(3, 8, 32), 8);
   EXPECT_EQ(ops::groups_per_row(8, 6, 32), 3) << "two packs each, and none left without";
+  EXPECT_EQ(ops::groups_per_row(1, 12, 132), 6);
   EXPECT_EQ(ops::groups_per_row(17, 8, 32), 1);
   EXPECT_EQ(ops::groups_per_row(1, 1, 32), 1);
 }
@@ -97,7 +98,7 @@ TEST(RowPlan, RowsInPlaceHaveOneGroup) {
   EXPECT_EQ(groups_of_row([](Encoder& e, const Buffer& x, const Buffer&, const Buffer& scale) {
               return ops::rms_norm_mul(e, {.x = x, .scale = scale, .y = scale});
             }),
-            "1");
+            "4");
   EXPECT_EQ(groups_of_row([](Encoder& e, const Buffer& x, const Buffer& y, const Buffer& sum) {
               return ops::residual_rms_norm(e, {.x = x, .residual = sum, .sum = sum, .y = y});
             }),
@@ -119,18 +120,25 @@ class FewAndManyRows : public test::OnDevice<std::tuple<std::string, DType>> {};
 TEST_P(FewAndManyRows, GiveTheSameBits) {
   const DType dtype = std::get<DType>(GetParam());
   std::vector<int64_t> dims = {64, 1024, 2000, 2048};
-  if (on_gpu()) dims.insert(dims.end(), {4096, 6144, 8192, 16384, 24576, 65536});
+  if (on_gpu()) dims.insert(dims.end(), {4096, 6144, 7168, 8192, 16384, 24576, 65536});
   for (const int64_t dim : dims) {
     const int64_t rows = 1100;  // of 32 threads, too many to be few
     const auto values = test::pattern(8 * dim, 3);
     const Buffer x = test::upload_repeated(device(), dtype, {rows, dim}, values);
+    const Buffer w = test::upload(device(), dtype, {dim}, test::pattern(dim, 4));
     const Buffer y = must(device().empty(dtype, {rows, dim}));
-    const Buffer alone = must(device().empty(dtype, {1, dim}));
-    test::run(device(), [&](Encoder& e) { return ops::rms_norm(e, {.x = x, .y = y}); });
-    for (const int64_t row : {0, 5}) {
-      const View one = must(View(x).slice(0, row, row + 1));
-      test::run(device(), [&](Encoder& e) { return ops::rms_norm(e, {.x = one, .y = alone}); });
-      EXPECT_TRUE(test::same_bytes(alone, must(View(y).slice(0, row, row + 1)))) << dim;
+    const auto run = [&](const View& from, const View& to) {
+      test::run(device(),
+                [&](Encoder& e) { return ops::rms_norm(e, {.x = from, .weight = w, .y = to}); });
+    };
+    run(x, y);
+    // Of so many, a row has as many groups as it has packs to write, some, and one.
+    for (const int64_t few : {1, 8, 40}) {
+      SCOPED_TRACE(std::to_string(few) + " rows of " + std::to_string(dim));
+      const Buffer alone = must(device().empty(dtype, {few, dim}));
+      const auto some_of = [&](const Buffer& all) { return must(View(all).slice(0, 5, 5 + few)); };
+      run(some_of(x), alone);
+      EXPECT_TRUE(test::same_bytes(alone, some_of(y)));
     }
   }
 }

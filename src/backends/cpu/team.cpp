@@ -84,6 +84,8 @@ struct Job {
   }
 };
 
+static_assert(sizeof(Job) <= kLine - 2 * sizeof(void*), "a stage and a pointer share its line");
+
 Job part_of(const SmallBody& body, int64_t count, int64_t member, int64_t members) {
   const auto begin_of = [=](int64_t one) {
     return static_cast<int32_t>((count * one + members - 1) / members);

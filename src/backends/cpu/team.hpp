@@ -19,7 +19,8 @@ class SmallBody {
  public:
   template <class Body>
   explicit SmallBody(const Body& body) {
-    if constexpr (std::is_trivially_copyable_v<Body> && sizeof(Body) <= sizeof(state_)) {
+    if constexpr (std::is_trivially_copyable_v<Body> && sizeof(Body) <= sizeof(state_) &&
+                  alignof(Body) <= alignof(void*)) {
       keep(body);
     } else {
       keep([&body](int64_t i) { body(i); });

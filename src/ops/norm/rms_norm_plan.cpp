@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 
-#include "core/backend.hpp"
+#include "core/footprint.hpp"
 #include "cuda/params.h"
 #include "ops/rows.hpp"
 
@@ -135,25 +135,12 @@ RowPacks rms_norm_packs(const RmsNormParams& params, std::span<const Argument> a
 
 namespace {
 
-/// Whether memory of both may meet, be it in two buffers that wrap it.
-bool may_meet(const View& a, const View& b) {
-  const auto bytes = [](const View& view) {
-    const core::Storage& storage = *view.buffer().storage();
-    const auto begin = static_cast<int64_t>(storage.backend().address_of(storage));
-    return std::pair{begin + view.layout().touched.begin, begin + view.layout().touched.end};
-  };
-  const auto [a_begin, a_end] = bytes(a);
-  const auto [b_begin, b_end] = bytes(b);
-  return a_begin < b_end && b_begin < a_end;
-}
-
-/// Whether a group may write its share of a row while others read the row: not in place.
+/// Whether a group may write its share of a row while others read the row: not in place. Of scale
+/// it reads its share alone.
 bool may_share_row(std::span<const Argument> arguments) {
   const Argument& y = arguments[kRmsNormY];
-  if (!y.bound() || arguments[kRmsNormResidual].bound()) return false;
-  const Argument& scale = arguments[kRmsNormScale];
-  return !may_meet(arguments[kRmsNormX].view(), y.view()) &&
-         !(scale.bound() && may_meet(scale.view(), y.view()));
+  return y.bound() && !arguments[kRmsNormResidual].bound() &&
+         !core::may_meet(arguments[kRmsNormX].view(), y.view());
 }
 
 }  // namespace
@@ -164,7 +151,8 @@ Plan plan_rms_norm(const RmsNormParams& params, std::span<const Argument> argume
   constexpr int64_t kMostGroups = 32;
   const int64_t count = row_count(params.rows);
   const RowPlan rows = spread_rows(plan_rms_norm_rows(params.dim, packs, arguments), count);
-  const bool shares = rows.rows == 1 && !rows.looped && !packs.shifted && may_share_row(arguments);
+  const bool in_packs = packs.width > 1 && !packs.shifted;
+  const bool shares = rows.rows == 1 && !rows.looped && in_packs && may_share_row(arguments);
   const int64_t groups = shares ? groups_per_row(count, rows.vectors, kMostGroups) : 1;
   Plan plan{.key = {"rms_norm", macros_of(params, arguments)},
             .grid = groups_of(count * groups, rows.rows, rows.rows * rows.threads),
@@ -263,9 +251,12 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
   if (width == 1 || shifted || packs <= in_registers) return std::nullopt;
   const auto shape = staged_shape(packs, space.usable());
   if (!shape) return std::nullopt;
+  // As measured: of the shorter rows, groups on half of the units read as fast as on all of them.
+  constexpr int64_t kFewVectors = 6;
   const int64_t rows = row_count(params.rows);
+  const int64_t most_groups = shape->vectors > kFewVectors ? space.units : space.units / 2;
   const int64_t groups =
-      may_share_row(arguments) ? groups_per_row(rows, shape->vectors, space.units) : 1;
+      may_share_row(arguments) ? groups_per_row(rows, shape->vectors, most_groups) : 1;
   // Few rows wait for their weights last: registers hold some of them, with the same bits.
   const RowPlan held = plan_rms_norm_rows(params.dim, of, arguments);
   if (groups == 1 && !held.looped && held.threads == shape->threads &&
@@ -403,8 +394,10 @@ std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams&
   }
   auto plan = plan_long({.key = {"rms_norm_backward_long", macros}, .grid = {}}, rows,
                         backward_shapes(rows, arguments[kRmsNormBackwardDresidual].bound()));
-  constexpr int64_t kManyTiles = 24;
-  if (plan) plan->plan.key.macros.add({{"ASKS", flag(rows.shifted && plan->tiles > kManyTiles)}});
+  constexpr int64_t kTilesThatAsk = 25;
+  if (plan) {
+    plan->plan.key.macros.add({{"ASKS", flag(rows.shifted && plan->tiles >= kTilesThatAsk)}});
+  }
   return plan;
 }
 
