@@ -62,7 +62,9 @@ TEST_F(TeamTest, calls_every_range_once_with_helpers_and_without) {
 
 TEST_F(TeamTest, bodies_of_any_size_are_called) {
   for (const bool helped : {false, true}) {
-    if (helped) ASSERT_TRUE(gathers(team_));
+    if (helped) {
+      ASSERT_TRUE(gathers(team_));
+    }
     std::array<int64_t, 16> seen = {};
     const auto expect_seen = [&](int64_t step) {
       for (int64_t i = 0; i < 16; ++i) ASSERT_EQ(seen[static_cast<size_t>(i)], i * step);
@@ -126,7 +128,9 @@ TEST_F(TeamTest, much_work_and_tasks_send_helpers_away) {
 TEST_F(TeamTest, what_a_body_throws_reaches_the_caller_when_all_have_ended) {
   for (const bool helped : {false, true}) {
     for (const size_t thrower : {0, 3}) {
-      if (helped) ASSERT_TRUE(gathers(team_));
+      if (helped) {
+        ASSERT_TRUE(gathers(team_));
+      }
       if (!helped) team_.dismiss();
       std::atomic<int> running = 0;
       const auto throw_one = [&](size_t i) {

@@ -178,15 +178,16 @@ struct F16 {
   }
   template <Store kStore>
   static HWY_INLINE void write(Packed bits, Raw* to) {
-    // In halves: joining them takes a cycle of the units that multiply. Highway streams 16 bytes or
-    // more.
+#if HWY_TARGET != HWY_SCALAR  // which has nothing to join
+    // Highway streams 16 bytes or more.
     if constexpr (kStore == Store::streaming && lanes() * sizeof(Raw) < 16) {
       const hn::ScalableTag<uint16_t> d;
-      hn::Stream(hn::Combine(d, bits.b, bits.a), d, to);
-    } else {
-      store_vector<kStore>(bits.a, DHalves(), to);
-      store_vector<kStore>(bits.b, DHalves(), to + lanes());
+      return hn::Stream(hn::Combine(d, bits.b, bits.a), d, to);
     }
+#endif
+    // In halves: joining them takes a cycle of the units that multiply.
+    store_vector<kStore>(bits.a, DHalves(), to);
+    store_vector<kStore>(bits.b, DHalves(), to + lanes());
   }
 
   static HWY_INLINE Block load(const Raw* from) { return unpack(read(from)); }
