@@ -174,10 +174,11 @@ struct Tile {
 
   void store_packs(device T* row, uint column, RowFrame place, uint shift) const {
     const uint run = run_of(column);
-    device T* to = row + column;
+    // Counted in packs: NVRTC makes four stores of the first one otherwise.
+    device TilePack* const to = reinterpret_cast<device TilePack*>(row) + column / VECTOR_WIDTH;
     if (shift == 0 && run >= place.begin && run + RUN_SIZE <= place.end) {
 #pragma unroll
-      for (uint v = 0; v < VECTORS_PER_THREAD; ++v) packs[v].store(to + v * PACK_STEP);
+      for (uint v = 0; v < VECTORS_PER_THREAD; ++v) to[v * SIMD_WIDTH] = packs[v];
       return;
     }
     // A lane has one pack at most that ends with the row or the run, beside its first.
@@ -191,7 +192,7 @@ struct Tile {
       if (v == 0 && at < begin) {
         store_elements(packs[v], row, at, begin, place.end);
       } else if (at + VECTOR_WIDTH <= place.end) {
-        packs[v].store(to + v * PACK_STEP);
+        to[v * SIMD_WIDTH] = packs[v];
       } else if (at < place.end) {
         part = packs[v];
         part_at = at;

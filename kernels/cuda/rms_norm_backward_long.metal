@@ -9,7 +9,7 @@
 // On an H200, f32 rows of 12288 to 262144 columns reach 0.96 to 0.98 of the copy bandwidth, bf16
 // rows of 32768 to 262144 0.91 to 0.96, sum_partials included. With the tiles in registers it is
 // 0.84 to 0.92 and 0.71 to 0.78; one group a row, which cannot hold it, reaches 0.55 at 16384. Rows
-// that begin anywhere reach 0.85 and 0.82 (100003 columns): each tile of theirs has its ends to
+// that begin anywhere reach 0.87 and 0.84 (100003 columns): each tile of theirs has its ends to
 // look after, and more sums. Where many groups share them, a step asks for the sums that it will
 // await before it works on its own (ASKS): 3 to 7 % at 131071 and 250001 columns. Elsewhere asking
 // that early loses 1 to 20 %.
@@ -17,9 +17,9 @@
 #include "common/lane_sum.h"
 #include "common/row_index.h"
 #include "common/row_sum.h"
+#include "cuda/line_ring.h"
 #include "cuda/params.h"
 #include "cuda/shared_sums.h"
-#include "cuda/tile_ring.h"
 #include "norm/weight.h"
 
 constant constexpr uint kBehind = kRmsNormBackwardLongStages - 1;  // steps from a tile's copy to dx
@@ -62,9 +62,9 @@ void rms_norm_backward_long(
   PackFloats dw[VECTORS_PER_THREAD];
   for (uint v = 0; v < VECTORS_PER_THREAD; ++v) dw[v] = splat<VECTOR_WIDTH>(0.0f);
 
-  typedef TileRing<kRmsNormBackwardLongStages> Ring;
+  typedef LineRing<kRmsNormBackwardLongStages> Ring;
   const Ring x_ring = Ring::in(stages, index);
-  const TileBeside<kRmsNormBackwardLongStages> dy_ring = {Ring::in(stages + Ring::kPacks, index)};
+  const TileBeside<Ring> dy_ring = {Ring::in(stages + Ring::kPacks, index)};
   x_ring.clear(place);
   dy_ring.clear(place);
   for (uint step = 0; step < steps + kBehind; ++step) {
@@ -90,6 +90,7 @@ void rms_norm_backward_long(
     if (now < steps) {
       const RowIndex at = row_index(params.rows, begin + now * stride);
       await_copies<1>();
+      x_ring.meet();
       x_ring.clear_end(now, place);
       dy_ring.clear_end(now, place);
       const Tile<X_TYPE> xs = summed_columns.of(x_ring.read(now, place));
@@ -142,7 +143,7 @@ void rms_norm_backward_long(
           dys.packs[v].set(multiply_add(dyr, factors, rest));
         }
       }
-      if (HAS_DX) store_tile(dys, dx + row_offset(at_behind, params.dx), place);
+      if (HAS_DX) store_tile(dys, x_ring, behind, dx + row_offset(at_behind, params.dx), place);
     }
   }
 

@@ -160,9 +160,9 @@ struct TileRing {
 
 /// An operand beside x: through the ring as well, unless its rows begin at other places in packs
 /// than those of x or there is no room for it (APART). Then it is read from memory, each time.
-template <uint kStages>
+template <typename Ring>
 struct TileBeside {
-  TileRing<kStages> ring;
+  Ring ring;
 
   void start(uint step, device const X_TYPE* row, TilePlace place) const {
     if (!APART) ring.start(step, row, place);

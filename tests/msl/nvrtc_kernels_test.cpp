@@ -9,6 +9,7 @@
 #include <climits>
 #include <iterator>
 #include <mutex>
+#include <ranges>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -29,11 +30,12 @@ namespace {
 
 using test::must;
 
-/// The forms that the cases ask for: recorded where nothing is compiled.
-std::vector<KernelId> planned_forms() {
+/// The forms that the cases with this text in their names ask for: recorded where nothing is
+/// compiled.
+std::vector<KernelId> planned_forms(std::string_view filter) {
   const Device device = must(Device::open("null", {.builtins = BuiltinForm::text}));
   constexpr unsigned kSuites = cases::kVerify | cases::kVerifyGpu | cases::kDemo;
-  for (const cases::Case* one : cases::select(kSuites, "")) {
+  for (const cases::Case* one : cases::select(kSuites, filter)) {
     const auto problem = must(one->prepare(device, cases::FillKind::none));
     Encoder encoder = device.encoder();
     must(problem->encode(encoder));
@@ -85,7 +87,7 @@ std::vector<Form> library_forms() {
 
 /// A few forms in which every value of every macro occurs, those that show the most first.
 std::vector<Form> covering_forms() {
-  const std::vector<KernelId> planned = planned_forms();
+  const std::vector<KernelId> planned = planned_forms("");
   std::set<std::tuple<std::string, std::string, std::string>> seen;
   std::vector<Form> forms;
   for (const int wanted : {4, 3, 2, 1}) {
@@ -130,9 +132,9 @@ TEST(NvrtcForms, HaveEveryBuiltInKernel) {
   }
 }
 
-class NvrtcKernels : public testing::TestWithParam<int> {};
+class NvrtcArchitecture : public testing::TestWithParam<int> {};
 
-TEST_P(NvrtcKernels, Compile) {
+TEST_P(NvrtcArchitecture, CompilesEveryForm) {
 #if defined(NORITE_TEST_SANITIZED)
   GTEST_SKIP() << "NVRTC is not sanitized";
 #endif
@@ -163,7 +165,41 @@ TEST_P(NvrtcKernels, Compile) {
   for (std::thread& thread : threads) thread.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(sm, NvrtcKernels, testing::Values(75, 80, 90, 100),
+/// Whether four neighbouring stores are what one could be.
+bool takes_packs_apart(std::string_view ptx) {
+  int stores = 0;
+  for (const auto line : std::views::split(ptx, '\n')) {
+    const std::string_view text(line.begin(), line.end());
+    stores =
+        text.starts_with("\tst.global.u32") || text.starts_with("\tst.global.f32") ? stores + 1 : 0;
+    if (stores == 4) return true;
+  }
+  return false;
+}
+
+TEST(NvrtcKernels, StoreThePacksOfRowsThatBeginAnywhereWhole) {
+#if defined(NORITE_TEST_SANITIZED)
+  GTEST_SKIP() << "NVRTC is not sanitized";
+#endif
+  const auto nvrtc = cuda::load_nvrtc(INT_MAX);
+  if (!nvrtc) GTEST_SKIP() << nvrtc.error().message;
+  std::vector<std::string> options = {"--gpu-architecture=compute_90"};
+  for (const std::string_view option : msl::nvrtc_options()) options.emplace_back(option);
+  std::set<std::string> seen;  // a form of each kernel is enough
+  for (const std::string_view filter : {"rms_norm[f32", "rms_norm_backward[bf16"}) {
+    for (const KernelId& id : planned_forms(filter)) {
+      const auto shifted = id.specialisation.find("SHIFTED");
+      if (shifted == id.specialisation.end() || shifted->second != "1") continue;
+      if (!seen.insert(id.name).second) continue;
+      const std::string text = lowered(source_of(id.name), id.specialisation);
+      EXPECT_FALSE(takes_packs_apart(must((*nvrtc)->compile(text, options)))) << describe(id);
+    }
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"rms_norm", "rms_norm_backward", "rms_norm_backward_long",
+                                         "rms_norm_long"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(sm, NvrtcArchitecture, testing::Values(75, 80, 90, 100),
                          testing::PrintToStringParamName());
 
 }  // namespace
