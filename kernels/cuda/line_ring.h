@@ -73,7 +73,6 @@ struct LineRing : TileRing<kStages> {
       if (line.has(v, 0) && whole) to[ahead].words[0] = from[ahead].words[0];
     }
     store_ends(step, row, place);
-    simdgroup_barrier(mem_flags::mem_threadgroup);
   }
 
   /// Packs that the row begins and ends in, an element a lane.
