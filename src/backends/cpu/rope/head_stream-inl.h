@@ -37,6 +37,11 @@ struct HeadStream {
 
 inline constexpr int64_t kAtOnce = std::min<int64_t>(4, lanes());  // heads
 
+/// Whether heads are kept as f32 from the first walk over them to the second: f16 takes long to
+/// unpack.
+template <class E>
+inline constexpr bool kKeepsFloats = std::is_same_v<E, F16>;
+
 /// A few heads between being read and being written.
 template <class E, int64_t kDim>
 struct ReadHeads {

@@ -13,8 +13,6 @@
 
 #include <hwy/highway.h>
 
-#include <type_traits>
-
 #include "backends/cpu/rope/heads-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -41,11 +39,6 @@ HWY_NOINLINE void weigh(const HeadRuns& runs, const Angles& angles, int64_t toke
     F32::store_f32(by(runs.second, sin), to.sin2.values + i);
   });
 }
-
-/// Whether heads are kept as f32 from the first walk over them to the second: f16 takes long to
-/// unpack.
-template <class E>
-inline constexpr bool kKeepsFloats = std::is_same_v<E, F16>;
 
 }  // namespace norite::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

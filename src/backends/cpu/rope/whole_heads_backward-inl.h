@@ -78,41 +78,49 @@ class WholeHeads {
   /// Of all heads read so far: the larger a head's elements, the smaller is its r.
   [[nodiscard]] float least_r() const { return least_r_; }
 
+  /// x is unpacked again: f16 kept as floats would cost more, for stores hold multiply-adds up.
   template <Store kStore>
   HWY_NOINLINE void write(const HeadOperands<E>& heads, Table& dw) const {
     Prefetcher<kStore, Raw> later_x(heads.later_x), later_dy(heads.later_dy);
     // What is read through a reference has to be read again after every store.
     const Heads<Raw> x = heads.x;
     const int64_t dx_stride = heads.dx_stride;
-    for_blocks<true>(kDim, [&](int64_t i, size_t) HWY_ATTR {
-      Block sums = F32::load(dw.values + i);
-      const Block w = F32::load(weight_ + i);
-      Raw* dx = heads.dx ? heads.dx + i : nullptr;
+    for (int64_t column = 0; column < kDim; column += kColumns) {
+      Block sums[kColumns / kBlock];
+      for (int64_t i = 0; i < kColumns; i += kBlock) {
+        sums[i / kBlock] = F32::load(dw.values + column + i);
+      }
       for (int64_t head = 0; head < x.count; ++head) {
-        later_x.next_block();
-        later_dy.next_block();
-        const Block v = kept(x, head, i);
-        const Block gr = mul(F32::load(g_ + head * kDim + i), hn::Set(DF(), r_[head]));
-        sums = mul_add(gr, v, sums);
-        if (dx != nullptr) {
-          const VF shrink = hn::Set(DF(), shrink_[head]);
-          const Block whole = kDivides ? gr : mul(gr, w);
-          E::template write<kStore>(E::pack(neg_mul_add(v, {shrink, shrink}, whole)), dx);
-          dx += dx_stride;
+        const VF r = hn::Set(DF(), r_[head]), shrink = hn::Set(DF(), shrink_[head]);
+        const Raw* v_at = x.head(head) + column;
+        const float* g_at = g_ + head * kDim + column;
+        Raw* dx = heads.dx ? heads.dx + head * dx_stride + column : nullptr;
+        for (int64_t i = 0; i < kColumns; i += kBlock) {
+          later_x.next_block();
+          later_dy.next_block();
+          const Block v = E::load(v_at + i);
+          const Block gr = mul(F32::load(g_at + i), r);
+          sums[i / kBlock] = mul_add(gr, v, sums[i / kBlock]);
+          if (dx == nullptr) continue;
+          const Block whole = kDivides ? gr : mul(gr, F32::load(weight_ + column + i));
+          E::template write<kStore>(E::pack(neg_mul_add(v, {shrink, shrink}, whole)), dx + i);
         }
       }
-      F32::store_f32(sums, dw.values + i);
-    });
+      for (int64_t i = 0; i < kColumns; i += kBlock) {
+        F32::store_f32(sums[i / kBlock], dw.values + column + i);
+      }
+    }
   }
 
  private:
   using Raw = typename E::Raw;
   static_assert(kMost <= kMaxGroup);
-
-  HWY_INLINE Block kept(const Heads<Raw>& x, int64_t head, int64_t i) const {
-    if constexpr (kKeepsFloats<E>) return F32::load(x_ + head * kDim + i);
-    return E::load(x.head(head) + i);
-  }
+  static constexpr int64_t kBlock = static_cast<int64_t>(block());
+  /// Columns of dw that are summed in registers while heads pass by one after the other: where
+  /// registers are many, all of 128, so that a head is written from one end to the other.
+  static constexpr int64_t kColumns =
+      HWY_TARGET <= HWY_AVX3 ? std::min<int64_t>(kDim, 128) : kBlock;
+  static_assert(kDim % kColumns == 0 && kColumns % kBlock == 0);
 
   /// Sums of x^2 and g * w * x over one head, by lane.
   HWY_INLINE void read_head(const Raw* x, const Raw* dy, const WeightedRotation& by, int64_t head,
@@ -129,7 +137,6 @@ class WholeHeads {
       }
       dots = mul_add(kDivides ? g : mul(g, F32::load(weight_ + i)), v, dots);
       F32::store_f32(g, g_ + head * kDim + i);
-      if constexpr (kKeepsFloats<E>) F32::store_f32(v, x_ + head * kDim + i);
     };
     for_blocks<true>(kHalf, [&](int64_t i, size_t) HWY_ATTR {
       const Block d1 = E::load(dy + i), d2 = E::load(dy + kHalf + i);
@@ -144,7 +151,6 @@ class WholeHeads {
   HWY_ALIGN float r_[kMaxGroup];
   HWY_ALIGN float shrink_[kMaxGroup];
   HWY_ALIGN float g_[kMost * kDim];
-  HWY_ALIGN float x_[kKeepsFloats<E> ? kMost * kDim : 1];
   const float* weight_;
   float least_r_ = 1.0f;
 };
