@@ -2,7 +2,7 @@
 // rms_norm_backward for rows that one group cannot hold (kernels/norm/rms_norm_backward.metal says
 // what it computes, and is its check). A row is cut into tiles. A group keeps to one tile of its
 // columns, with its weights and its sums of dw in registers, and goes down the rows. Its next tile
-// is on its way (tile_ring.h) while it sums this one and publishes the sums; what it writes is the
+// is on its way (line_ring.h) while it sums this one and publishes the sums; what it writes is the
 // tile before, whose sums all groups of the row have published meanwhile. x and dy cross the memory
 // bus once.
 //

