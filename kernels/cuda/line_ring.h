@@ -28,6 +28,12 @@ struct LinePlace {
   }
 };
 
+/// Whether the row goes on before and behind a run, so that none of its packs has to be looked at.
+METAL_FUNC bool is_inside(TilePlace place) {
+  const uint run = run_of(place.first);
+  return run >= place.frame.begin && run + RUN_SIZE + VECTOR_WIDTH <= place.frame.end;
+}
+
 #endif
 
 template <uint kStages>
@@ -41,15 +47,24 @@ struct LineRing : TileRing<kStages> {
 #if SHIFTED
   /// As TileRing's, once the other lanes have read what was there before.
   void start(uint step, device const X_TYPE* row, TilePlace place) const {
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    if (is_inside(place)) {
+      start_run<true>(step, row, place);
+    } else {
+      start_run<false>(step, row, place);
+    }
+  }
+
+  template <bool kInside>
+  void start_run(uint step, device const X_TYPE* row, TilePlace place) const {
     const LinePlace line = LinePlace::of(row, place.first);
     const uint first = place.first - line.lag * VECTOR_WIDTH;
-    simdgroup_barrier(mem_flags::mem_threadgroup);
     const uint target = copy_target(this->at(step, 0) - line.lag);
     device const X_TYPE* const from = copy_source(row + place.first - line.lag * VECTOR_WIDTH);
 #pragma unroll
     for (uint v = 0; v < TILE_PACKS; ++v) {
       const uint ahead = v * PACK_STEP;
-      if (line.has(v, 1) && first + ahead < place.frame.end) {
+      if (line.has(v, 1) && (kInside || first + ahead < place.frame.end)) {
         start_copy(target + ahead * sizeof(X_TYPE), from + ahead);
       }
     }
@@ -58,22 +73,30 @@ struct LineRing : TileRing<kStages> {
   /// For threads whose own copies have arrived: those of the other lanes have, too.
   void meet() const { simdgroup_barrier(mem_flags::mem_threadgroup); }
 
-  /// What threads have written to the ring, to an operand that lies as the frame does. All runs
-  /// take the same way: groups at the ends of a row that took longer would hold up all others.
+  /// What threads have written to the ring, to an operand that lies as the frame does.
   void store(uint step, device X_TYPE* row, TilePlace place) const {
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    if (is_inside(place)) {
+      store_run<true>(step, row, place);
+    } else {
+      store_run<false>(step, row, place);
+      store_ends(step, row, place);
+    }
+  }
+
+  template <bool kInside>
+  void store_run(uint step, device X_TYPE* row, TilePlace place) const {
     const LinePlace line = LinePlace::of(row, place.first);
     const uint first = place.first - line.lag * VECTOR_WIDTH;
     threadgroup const RowPack* const from = this->at(step, 0) - line.lag;
     device RowPack* const to =  // counted in packs, as shifted_tile.h does
         reinterpret_cast<device RowPack*>(row) + place.first / VECTOR_WIDTH - line.lag;
-    simdgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll
     for (uint v = 0; v < TILE_PACKS; ++v) {
       const uint column = first + v * PACK_STEP, ahead = v * SIMD_WIDTH;
       const bool whole = column >= place.frame.begin && column + VECTOR_WIDTH <= place.frame.end;
-      if (line.has(v, 0) && whole) to[ahead].words[0] = from[ahead].words[0];
+      if (line.has(v, 0) && (kInside || whole)) to[ahead].words[0] = from[ahead].words[0];
     }
-    store_ends(step, row, place);
   }
 
   /// Packs that the row begins and ends in, an element a lane.
@@ -100,7 +123,7 @@ template <uint kStages>
 METAL_FUNC void store_tile(Tile<X_TYPE> tile, LineRing<kStages> ring, uint step,
                            device X_TYPE* row, TilePlace place) {
 #if SHIFTED && ALIKE
-  ring.write(step, tile, place);
+  ring.write(step, tile);
   ring.store(step, row, place);
 #else
   store_tile(tile, row, place);

@@ -101,7 +101,7 @@ void rms_norm_backward_long(
       products.begin();
 #pragma unroll
       for (uint v = 0; v < TILE_PACKS; ++v) {
-        if (!place.sums(v)) break;
+        if (!place.counts(v)) break;
         const PackFloats values = xs.packs[v].floats();
         PackFloats wdy = dys.packs[v].floats();
         if (HAS_WEIGHT) wdy = summed_columns.of(multiply(wdy, weight_factors(w.packs[v])), v);
@@ -131,7 +131,7 @@ void rms_norm_backward_long(
       if (HAS_DRESIDUAL) bypass.align(bypass_row, place.first, frame);
 #pragma unroll
       for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-        if (!place.exists(v)) break;
+        if (!place.counts(v)) break;
         const PackFloats values = xs.packs[v].floats();
         const PackFloats dyr = multiply(dys.packs[v].floats(), splat<VECTOR_WIDTH>(r));
         if (HAS_DW) dw[v] = multiply_add(dyr, values, dw[v]);

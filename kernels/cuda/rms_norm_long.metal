@@ -146,7 +146,7 @@ void rms_norm_long(
       if (HAS_RESIDUAL) {
         device const X_TYPE* residual_row = residual + row_offset(at, params.residual);
         s = summed(s, residuals.read(step - 1, residual_row, place));
-        ring.write(step - 1, s, place);
+        ring.write(step - 1, s);
         if (!SHIFTED) store_tile(s, sum + row_offset(at, params.sum), place);
       }
       RowSum of_tile;
@@ -154,7 +154,7 @@ void rms_norm_long(
       s = summed_columns.of(s);
 #pragma unroll
       for (uint v = 0; v < TILE_PACKS; ++v) {
-        if (!place.sums(v)) break;
+        if (!place.counts(v)) break;
         const PackFloats values = s.packs[v].floats();
         of_tile.add(values, values);
       }
@@ -182,7 +182,7 @@ void rms_norm_long(
       if (HAS_SCALE) factor.align(scale_row, place.first, frame);
 #pragma unroll
       for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-        if (!HAS_Y || !place.exists(v)) break;
+        if (!HAS_Y || !place.counts(v)) break;
         PackFloats values = multiply(s.packs[v].floats(), splat<VECTOR_WIDTH>(r));
         if (ROUND_BEFORE_WEIGHT) {
           RowPack rounded;

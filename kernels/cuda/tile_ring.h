@@ -34,8 +34,9 @@ struct TilePlace {
   bool has(uint v) const { return holds(v) && exists(v); }
   /// Columns of the row from the thread's first pack on, or as many as a thread may have.
   uint left() const { return WHOLE ? TILE_SIZE : frame.end - min(first, frame.end); }
-  /// Whether there is anything to sum.
-  bool sums(uint v) const { return SHIFTED || exists(v); }
+  /// Whether there is anything to compute. Behind shifted rows there are zeros, and nothing that is
+  /// made of them is written: to go without a branch lets the packs of a thread overlap.
+  bool counts(uint v) const { return SHIFTED || exists(v); }
 };
 
 /// Of a pack's word, those of its elements below `end`.
@@ -150,11 +151,10 @@ struct TileRing {
     return tile;
   }
 
-  void write(uint step, Tile<X_TYPE> tile, TilePlace place) const {
+  /// What will be written to memory: not the pack behind a run, which is another run's.
+  void write(uint step, Tile<X_TYPE> tile) const {
 #pragma unroll
-    for (uint v = 0; v < TILE_PACKS; ++v) {
-      if (place.holds(v)) at(step, v)->words[0] = tile.packs[v].words[0];
-    }
+    for (uint v = 0; v < VECTORS_PER_THREAD; ++v) at(step, v)->words[0] = tile.packs[v].words[0];
   }
 };
 
