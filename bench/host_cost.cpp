@@ -5,13 +5,13 @@
 //   norite_host_cost [DEVICE]    null (the default), cpu, cuda; operations run from kernel text
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include <norite/norite.hpp>
+
+#include "timing.hpp"
 
 namespace {
 
@@ -20,7 +20,9 @@ using norite::DType;
 using norite::Encoder;
 using norite::Result;
 using norite::Shape;
-using Clock = std::chrono::steady_clock;
+using norite::bench::Clock;
+using norite::bench::median;
+using norite::bench::microseconds;
 
 constexpr int kRounds = 101;
 constexpr int kOperations = 200;  // of a round
@@ -28,16 +30,6 @@ constexpr int kOperations = 200;  // of a round
 struct Cost {
   double record_us = 0, submit_us = 0;  // of one dispatch
 };
-
-double microseconds(Clock::duration time) {
-  return std::chrono::duration<double, std::micro>(time).count();
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 using Record = std::function<Result<void>(Encoder&)>;
 

@@ -11,9 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cmath>
-#include <cstddef>
 #include <functional>
 #include <numeric>
 #include <thread>
@@ -21,10 +19,14 @@
 
 #include <norite/norite.hpp>
 
+#include "timing.hpp"
+
 namespace {
 
 using norite::DType;
-using Clock = std::chrono::steady_clock;
+using norite::bench::Clock;
+using norite::bench::median;
+using norite::bench::microseconds;
 
 constexpr int64_t kRows = 64;
 constexpr int64_t kDim = 4096;
@@ -32,16 +34,6 @@ constexpr float kEps = 1e-6f;
 /// They take turns: what else runs on a machine slows it down for seconds at a time.
 constexpr int kRounds = 60, kRunsOfRound = 30;
 constexpr double kTwoCores = 1.9;
-
-double microseconds(Clock::duration time) {
-  return std::chrono::duration<double, std::micro>(time).count();
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 template <class Function>
 double time_of(const Function& function) {
