@@ -9,7 +9,7 @@
 // On an H200, f32 rows of 12288 to 262144 columns reach 0.96 to 0.98 of the copy bandwidth, bf16
 // rows of 32768 to 262144 0.91 to 0.96, sum_partials included. With the tiles in registers it is
 // 0.84 to 0.92 and 0.71 to 0.78; one group a row, which cannot hold it, reaches 0.55 at 16384. Rows
-// that begin anywhere reach 0.87 and 0.84 (100003 columns): each tile of theirs has its ends to
+// that begin anywhere reach 0.89 and 0.85 (100003 columns): each tile of theirs has its ends to
 // look after, and more sums. Where many groups share them, a step asks for the sums that it will
 // await before it works on its own (ASKS): 3 to 7 % at 131071 and 250001 columns. Elsewhere asking
 // that early loses 1 to 20 %.
