@@ -4,8 +4,8 @@
 //
 // Two threads are no faster than one where a virtual machine's two cores are one physical core, or
 // where others take a part of them, which changes within seconds. So what two cores are worth is
-// measured as well, around every round: by threads that only multiply. Rounds in which those gain
-// less than 1.9 are counted, and left out of the last columns.
+// measured as well, around every round: by threads that only multiply. The last column leaves out
+// rounds in which those gain less than 1.9, and says how many are left.
 #include <fmt/format.h>
 
 #include <algorithm>
