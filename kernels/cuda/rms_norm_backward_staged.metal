@@ -11,6 +11,7 @@
 #include "common/row_index.h"
 #include "common/row_sum.h"
 #include "cuda/params.h"
+#define COPY_CACHE "ca"  // "cg" is up to 1.5 % slower here
 #include "cuda/staged_row.h"
 #include "norm/weight.h"
 
