@@ -5,7 +5,19 @@
 
 #include <metal_stdlib>
 
+#if READS_STAY
+#include "cuda/staying_reads.h"
+#endif
+
 using namespace metal;
+
+#if !READS_STAY
+/// Where an operand is read from. One call for all packs of a thread: each has addresses of its own.
+template <typename T>
+METAL_FUNC device const T* staying(device const T* from) {
+  return from;
+}
+#endif
 
 /// The elements of one 32-bit word: two of half or bfloat, one float.
 template <typename T>
@@ -113,7 +125,7 @@ struct Pack<T, 1> {
 template <uint kWidth, typename T>
 METAL_FUNC Floats<kWidth> load_floats(device const T* from) {
   Pack<T, kWidth> pack;
-  pack.load(from);
+  pack.load(staying(from));
   return pack.floats();
 }
 

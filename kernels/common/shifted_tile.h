@@ -53,7 +53,7 @@ struct Tile {
     const RowFrame place = {frame.begin + shift, frame.end + shift};
     const uint run = run_of(column);
     row -= shift;
-    device const T* from = row + column;
+    device const T* const from = staying(row + column);
     if (run >= place.begin && run + RUN_SIZE <= place.end) {
 #pragma unroll
       for (uint v = 0; v < VECTORS_PER_THREAD; ++v) packs[v].load(from + v * PACK_STEP);

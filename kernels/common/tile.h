@@ -53,10 +53,10 @@ struct Tile {
 
   /// `row`: where its frame begins; `column`: of the thread's first pack.
   void load(device const T* row, uint column, RowFrame frame) {
+    device const T* const from = staying(row + column);
 #pragma unroll
     for (uint v = 0; v < VECTORS_PER_THREAD; ++v) {
-      const uint at = column + v * PACK_STEP;
-      if (frame.has(at)) packs[v].load(row + at);
+      if (frame.has(column + v * PACK_STEP)) packs[v].load(from + v * PACK_STEP);
     }
   }
 

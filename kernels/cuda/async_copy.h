@@ -6,6 +6,10 @@
 
 #include <metal_stdlib>
 
+#if READS_STAY
+#include "cuda/staying_reads.h"
+#endif
+
 using namespace metal;
 
 #ifndef COPY_CACHE
@@ -25,10 +29,17 @@ METAL_FUNC device const From* copy_source(device const From* from) {
 
 template <typename From>
 METAL_FUNC void start_copy(uint target, device const From* from) {
+#if READS_STAY
+  asm volatile("cp.async." COPY_CACHE ".shared.global.L2::cache_hint [%0], [%1], 16, %2;"
+               :
+               : "r"(target), "l"(from), "l"(kStays)
+               : "memory");
+#else
   asm volatile("cp.async." COPY_CACHE ".shared.global [%0], [%1], 16;"
                :
                : "r"(target), "l"(from)
                : "memory");
+#endif
 }
 
 /// Makes one group of the copies that this thread has started since the last one; it may be empty.

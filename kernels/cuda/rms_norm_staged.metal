@@ -43,7 +43,7 @@ struct PacksAhead {
   /// `column`: of the thread's first.
   void request(uint v, device const T* row, uint column, uint dim) {
     const uint at = column + v * PACK_STEP;
-    if (v < WRITTEN_PACKS && is_written(v, at, dim)) packs[v % AHEAD].load(row + at);
+    if (v < WRITTEN_PACKS && is_written(v, at, dim)) packs[v % AHEAD].load(staying(row) + at);
   }
 
   void begin(device const T* row, uint column, uint dim) {

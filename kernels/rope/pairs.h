@@ -95,6 +95,7 @@ struct LanePacks {
   PairPacks<T> slots[SLOTS];
 
   void load(device const T* head, LanePlaces places) {
+    head = staying(head);
 #pragma unroll
     for (uint i = 0; i < SLOTS; ++i) {
       if (places.slots[i].exists) slots[i].load(head, places.slots[i]);

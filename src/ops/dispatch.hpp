@@ -25,9 +25,13 @@ struct Bound {
 /// So many arguments, of which these have views: those that are given.
 [[nodiscard]] std::vector<Argument> bind(size_t count, std::initializer_list<Bound> views);
 
+/// Whether kernels of kernels/cuda run there: groups wait for each other, and copies to threadgroup
+/// memory go on while threads work.
+bool runs_cuda_kernels(const Device& device);
+
 /// Records a kernel's text in the form that the plan says.
-[[nodiscard]] Result<void> dispatch_text(Encoder& encoder, std::string_view operation,
-                                         const Plan& plan, std::vector<Argument>&& arguments);
+[[nodiscard]] Result<void> dispatch_text(Encoder& encoder, std::string_view operation, Plan plan,
+                                         std::vector<Argument>&& arguments);
 
 /// Records the built-in kernel `kernel` under the operation's name: host code where the device has
 /// it, else text in the form that `plan()` chooses.

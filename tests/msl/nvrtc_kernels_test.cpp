@@ -69,10 +69,11 @@ struct Form {
   bool cuda_only;  // what older GPUs cannot do is never asked of them
 };
 
-bool is_cuda_only(const std::string& kernel) {
-  return std::ranges::any_of(core::kernel_files(), [&](const core::EmbeddedFile& file) {
-    return file.path == "cuda/" + kernel + ".metal";
-  });
+bool is_cuda_only(const KernelId& id) {
+  return id.specialisation.contains("READS_STAY") ||
+         std::ranges::any_of(core::kernel_files(), [&](const core::EmbeddedFile& file) {
+           return file.path == "cuda/" + id.name + ".metal";
+         });
 }
 
 /// The kernels that show what Metal's standard library computes (tests/msl/shim_test.cpp).
@@ -99,7 +100,7 @@ std::vector<Form> covering_forms() {
       if (std::ranges::count_if(id.specialisation, is_new) < wanted) continue;
       for (const auto& [macro, value] : id.specialisation) seen.insert({id.name, macro, value});
       forms.push_back({id.name, describe(id), lowered(source_of(id.name), id.specialisation),
-                       is_cuda_only(id.name)});
+                       is_cuda_only(id)});
     }
   }
   std::ranges::move(library_forms(), std::back_inserter(forms));
@@ -181,26 +182,57 @@ bool takes_packs_apart(std::string_view ptx) {
   return false;
 }
 
-TEST(NvrtcKernels, StoreThePacksOfRowsThatBeginAnywhereWhole) {
+class NvrtcKernels : public testing::Test {
+ protected:
+  void SetUp() override {
 #if defined(NORITE_TEST_SANITIZED)
-  GTEST_SKIP() << "NVRTC is not sanitized";
+    GTEST_SKIP() << "NVRTC is not sanitized";
 #endif
-  const auto nvrtc = cuda::load_nvrtc(INT_MAX);
-  if (!nvrtc) GTEST_SKIP() << nvrtc.error().message;
-  std::vector<std::string> options = {"--gpu-architecture=compute_90"};
-  for (const std::string_view option : msl::nvrtc_options()) options.emplace_back(option);
+    auto loaded = cuda::load_nvrtc(INT_MAX);
+    if (!loaded) GTEST_SKIP() << loaded.error().message;
+    nvrtc_ = *loaded;
+  }
+
+  [[nodiscard]] std::string ptx_of(const KernelId& id) const {
+    std::vector<std::string> options = {"--gpu-architecture=compute_90"};
+    for (const std::string_view option : msl::nvrtc_options()) options.emplace_back(option);
+    return must(nvrtc_->compile(lowered(source_of(id.name), id.specialisation), options));
+  }
+
+ private:
+  std::shared_ptr<const cuda::Nvrtc> nvrtc_;
+};
+
+TEST_F(NvrtcKernels, StoreThePacksOfRowsThatBeginAnywhereWhole) {
   std::set<std::string> seen;  // a form of each kernel is enough
   for (const std::string_view filter : {"dim=4099", "dim=100003"}) {
     for (const KernelId& id : planned_forms(filter)) {
       const auto shifted = id.specialisation.find("SHIFTED");
       if (shifted == id.specialisation.end() || shifted->second != "1") continue;
       if (!seen.insert(id.name).second) continue;
-      const std::string text = lowered(source_of(id.name), id.specialisation);
-      EXPECT_FALSE(takes_packs_apart(must((*nvrtc)->compile(text, options)))) << describe(id);
+      EXPECT_FALSE(takes_packs_apart(ptx_of(id))) << describe(id);
     }
   }
   EXPECT_EQ(seen, (std::set<std::string>{"rms_norm", "rms_norm_backward", "rms_norm_backward_long",
                                          "rms_norm_long"}));
+}
+
+TEST_F(NvrtcKernels, SayOfLargeTensorsThatReadsStay) {
+  std::set<std::string> seen = {"sum_partials"};  // which are small
+  for (const std::string_view filter :
+       {"dim=4096", "dim=40000", "dim=100003", "head_dim=256", "shape=1x"}) {
+    for (KernelId id : planned_forms(filter)) {
+      if (!seen.insert(id.name).second) continue;
+      const auto has_hint = [&] { return ptx_of(id).find("L2::cache_hint") != std::string::npos; };
+      id.specialisation.erase("READS_STAY");
+      EXPECT_FALSE(has_hint()) << describe(id);
+      id.specialisation.insert({"READS_STAY", "1"});
+      EXPECT_TRUE(has_hint()) << describe(id);
+    }
+  }
+  for (const core::BuiltinKernel& kernel : core::builtin_kernels()) {
+    EXPECT_TRUE(seen.contains(kernel.name)) << kernel.name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(sm, NvrtcArchitecture, testing::Values(75, 80, 90, 100),

@@ -115,6 +115,23 @@ TEST(RowPlan, RowsWrittenUnderAnotherBufferHaveOneGroup) {
   EXPECT_EQ(device.registry().requested().at(0).specialisation.at("GROUPS_PER_ROW"), "1");
 }
 
+/// Whether a norm of so many rows is compiled for tensors that are larger than caches.
+bool reads_stay(const Device& device, int64_t rows) {
+  const Buffer x = must(device.empty(DType::f32, {rows, 4096}));
+  Encoder encoder = device.encoder();
+  must(ops::rms_norm(encoder, {.x = x, .y = must(device.empty(DType::f32, {rows, 4096}))}));
+  return device.registry().requested().at(0).specialisation.contains("READS_STAY");
+}
+
+TEST(RowPlan, ReadsOfLargeTensorsStayInTheCachesOfNvidiaGpus) {
+  const auto open = [](const char* id) {
+    return must(Device::open(id, {.builtins = BuiltinForm::text}));
+  };
+  EXPECT_TRUE(reads_stay(open("null"), 4096)) << "128 MiB";
+  EXPECT_FALSE(reads_stay(open("null"), 4095));
+  EXPECT_FALSE(reads_stay(open("cpu"), 4096)) << "whose compiler knows no such reads";
+}
+
 class FewAndManyRows : public test::OnDevice<std::tuple<std::string, DType>> {};
 
 TEST_P(FewAndManyRows, GiveTheSameBits) {

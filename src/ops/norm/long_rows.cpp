@@ -5,7 +5,6 @@
 
 #include "core/device_state.hpp"
 #include "cuda/params.h"
-#include "ops/dispatch.hpp"
 
 namespace norite::ops {
 
@@ -20,8 +19,6 @@ int64_t compute_units(const Device& device) {
   const int64_t units = device.info().limits.cooperating_units;
   return units > 0 ? units : kUsual;
 }
-
-bool runs_cuda_kernels(const Device& device) { return device.info().limits.cooperating_units > 0; }
 
 GroupSpace group_space(const Device& device) {
   const DeviceLimits& limits = device.info().limits;
@@ -52,7 +49,7 @@ std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan
 Result<void> dispatch_long(Encoder& encoder, std::string_view operation, LongRows&& long_rows,
                            std::vector<Argument>&& arguments) {
   if (long_rows.words == 0) {
-    return dispatch_text(encoder, operation, long_rows.plan, std::move(arguments));
+    return dispatch_text(encoder, operation, std::move(long_rows.plan), std::move(arguments));
   }
   auto sums = encoder.device().state()->shared_sums(long_rows.words);
   if (!sums) {
@@ -61,7 +58,7 @@ Result<void> dispatch_long(Encoder& encoder, std::string_view operation, LongRow
   }
   NORITE_TRY_ASSIGN(View view, View(*sums).slice(0, 0, long_rows.words));
   arguments.emplace_back(std::move(view));
-  return dispatch_text(encoder, operation, long_rows.plan, std::move(arguments));
+  return dispatch_text(encoder, operation, std::move(long_rows.plan), std::move(arguments));
 }
 
 }  // namespace norite::ops

@@ -8,6 +8,7 @@
 
 #include "norite/device.hpp"
 #include "norite/encoder.hpp"
+#include "ops/dispatch.hpp"
 #include "ops/norm/rms_norm_plan.hpp"
 
 namespace norite::ops {
@@ -25,10 +26,6 @@ std::optional<LongRows> fit_long_rows(const Device& device, const LongPlan& plan
 
 /// Multiprocessors of a GPU; as many as an H200 has where a device does not say.
 int64_t compute_units(const Device& device);
-
-/// Whether kernels of kernels/cuda run there: groups wait for each other, and copies to threadgroup
-/// memory go on while threads work.
-bool runs_cuda_kernels(const Device& device);
 
 /// Of a device that runs them.
 GroupSpace group_space(const Device& device);

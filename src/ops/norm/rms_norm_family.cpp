@@ -88,7 +88,7 @@ Result<void> encode_rms_norm_family(Encoder& encoder, std::string_view operation
   if (runs_cuda_kernels(encoder.device())) {
     if (auto staged =
             plan_rms_norm_staged(params, arguments, packs, group_space(encoder.device()))) {
-      return dispatch_text(encoder, operation, *staged, std::move(arguments));
+      return dispatch_text(encoder, operation, *std::move(staged), std::move(arguments));
     }
   }
   const auto long_rows = [&](Beside beside) {

@@ -279,8 +279,8 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
 namespace {
 
 std::span<const TileShape> forward_shapes(const LongRowsLayout& rows) {
-  static constexpr std::array<TileShape, 1> kWide = {{{512, 2, 3}}}, kNarrow = {{{256, 4, 3}}},
-                                            kWideShifted = {{{256, 5, 2}}};
+  static constexpr std::array<TileShape, 1> kWide = {{{512, 2, 3}}}, kNarrow = {{{256, 4, 3}}};
+  static constexpr std::array<TileShape, 2> kWideShifted = {{{384, 3, 2}, {320, 4, 2}}};
   static constexpr std::array<TileShape, 4> kNarrowShifted = {
       {{192, 6, 2}, {128, 5, 4}, {192, 5, 2}, {256, 4, 2}}};
   if (!rows.shifted) return rows.width == 4 ? kWide : kNarrow;
