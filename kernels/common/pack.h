@@ -12,7 +12,8 @@
 using namespace metal;
 
 #if !READS_STAY
-/// Where an operand is read from. One call for all packs of a thread: each has addresses of its own.
+/// Where an operand is read from. One call for all packs of a thread: what is read through another
+/// one has addresses of its own, in more registers.
 template <typename T>
 METAL_FUNC device const T* staying(device const T* from) {
   return from;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// CUDA only: reads of tensors that are far larger than the L2 (READS_STAY). Lines that were read are
-// the last ones that it gives up, so that room is made by lines that were written, which have to
-// leave anyway. Nothing is read again: what pays is the order in which memory is written.
+// CUDA only: reads of tensors that are far larger than the L2 (READS_STAY), whose lines it gives up
+// after all others. Nothing is read again; why it pays is not known. A guess: room is made by lines
+// that were written, soon and in order, which have to leave anyway.
 //
-// On an H200, copies in which a thread has several packs under way go from 0.95-0.97 of the bandwidth
-// of a copy with one each to 1.00-1.01, that one itself to 1.02, also where many run one after the
-// other. Lines that are given up first, on the contrary, cost 2 to 5 %. Kernels behind that find
-// 16 MiB in the L2 took up to 8 % longer until its lines had changed, others were as fast.
+// On an H200, copies in which a thread has several packs under way go from 0.95-0.97 of the
+// bandwidth of a copy with one each to 1.00-1.01, that one itself to 1.02, also where many run one
+// after the other; kernels gain 2 to 4 % (bench/README.md). Lines that are given up first cost 2 to
+// 5 %.
 #pragma once
 
 #include <metal_stdlib>

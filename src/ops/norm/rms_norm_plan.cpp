@@ -279,8 +279,8 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
 namespace {
 
 std::span<const TileShape> forward_shapes(const LongRowsLayout& rows) {
-  // 384 threads have no registers for a residual: with one, f32 rows that begin anywhere have 0.61 to
-  // 0.70 of the bandwidth of a copy on an H200, without one as much as with 192.
+  // 384 threads have no registers for a residual: with one, f32 rows that begin anywhere have 0.61
+  // to 0.70 of the bandwidth of a copy on an H200, without one as much as with 192.
   static constexpr std::array<TileShape, 1> kWide = {{{512, 2, 3}}}, kNarrow = {{{256, 4, 3}}},
                                             kWideShifted = {{{192, 6, 2}}};
   static constexpr std::array<TileShape, 4> kNarrowShifted = {
