@@ -10,8 +10,9 @@
 // columns in a graph takes 1.7 us instead of 2.9 in f32, 1.6 instead of 2.4 in bf16.
 //
 // Groups end with their row. Those that stay and go down the rows wait for the slowest
-// multiprocessor: on an H200, rows of 128 KiB reach 0.91 of the copy bandwidth with them and 0.97
-// here, 0.90 and 0.95 in bf16 (norite bench --device cuda --filter 'rms_norm[').
+// multiprocessor: on an H200, rows of 128 KiB reached 0.91 of the copy bandwidth with them and 0.97
+// here, 0.90 and 0.95 in bf16; since reads stay (staying_reads.h) 1.01 and 0.99 here (norite bench
+// --device cuda --filter 'rms_norm[').
 
 #include "common/folded_sum.h"
 #include "common/row_index.h"

@@ -13,8 +13,9 @@ namespace norite::ops {
 
 namespace {
 
-// Threads of a group. Shares of the copy bandwidth of an H200, for 32768 x 32 heads of 128, 16384 x
-// 16 of 256 and 8192 x 16 of 512; backward, dw included, with as many groups as there is room for:
+// Threads of a group. Shares of the copy bandwidth of an H200, without reads that stay, for 32768 x
+// 32 heads of 128, 16384 x 16 of 256 and 8192 x 16 of 512; backward, dw included, with as many
+// groups as there is room for:
 //
 //                           bf16                f32
 //   forward, 64 threads     0.97  0.92  0.89    0.99  0.96  0.97
