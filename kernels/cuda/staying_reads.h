@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // CUDA only: reads of tensors that are larger than the L2 (READS_STAY: 128 MiB together, more than
 // twice what an H200 has), whose lines it gives up after all others. Nothing is read again; why it
-// pays is not known. A guess: room is made by lines that were written, soon and in order, which have
-// to leave anyway.
+// pays is not known. A guess: room is made by lines that were written, soon and in order, which
+// have to leave anyway.
 //
 // On an H200, copies in which a thread has several packs under way go from 0.95-0.97 of the
 // bandwidth of a copy with one each to 1.00-1.01, that one itself to 1.02, also where many run one
