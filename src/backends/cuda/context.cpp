@@ -52,7 +52,12 @@ Result<std::shared_ptr<Context>> Context::retain(std::shared_ptr<const Driver> d
   return context;
 }
 
-Context::~Context() { driver_->cuDevicePrimaryCtxRelease_v2(device_); }
+// Not while another thread retains the same one: on an H200 that many processes shared, a device
+// that was opened just after another one was dropped had a context that was destroyed.
+Context::~Context() {
+  const std::scoped_lock lock(contexts().mutex);
+  driver_->cuDevicePrimaryCtxRelease_v2(device_);
+}
 
 Result<int> Context::attribute(int attribute) const {
   int value = 0;
