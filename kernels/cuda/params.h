@@ -20,9 +20,15 @@ enum SharedSumsLayout {
 enum { kRmsNormBackwardStagedRows = 2 };
 
 /// Tiles of rows that groups share, in threadgroup memory. Forward, of x or its sum with a
-/// residual: one that comes, one that is summed, two that wait for the sums of their rows; a
-/// residual is done with once it is added. Backward, of x and of dy: one waits.
-enum { kRmsNormLongStages = 4, kRmsNormLongResidualStages = 2, kRmsNormBackwardLongStages = 3 };
+/// residual: one that comes, one that is summed, two that wait for the sums of their rows; three of
+/// rows that begin anywhere and have neither residual nor scale. A residual is done with once it is
+/// added. Backward, of x and of dy: one waits.
+enum {
+  kRmsNormLongStages = 4,
+  kRmsNormLongPlainStages = 5,
+  kRmsNormLongResidualStages = 2,
+  kRmsNormBackwardLongStages = 3,
+};
 
 /// What a step of rms_norm_long does about the sums of the row that the next one writes.
 enum RmsNormLongAhead { kAheadNothing, kAheadAsks, kAheadAwaits };

@@ -26,7 +26,7 @@
 #include "cuda/tile_ring.h"
 #include "norm/weight.h"
 
-constant constexpr uint kStages = kRmsNormLongStages;
+constant constexpr uint kStages = STAGES;
 constant constexpr uint kNoRow = 0xffffffff;  // past all rows
 
 /// x + residual, rounded as it is written.
@@ -41,10 +41,14 @@ METAL_FUNC Tile<X_TYPE> summed(Tile<X_TYPE> tile, Tile<X_TYPE> residual) {
 /// SIMD-groups that ask for the sums of a row, while the others go on. Rows that begin anywhere may
 /// have more tiles than one of them has lanes.
 constant constexpr uint kAsking = SHIFTED ? SIMDGROUPS_PER_ROW : 1;
+constant constexpr uint kApart = kAsking * SIMD_WIDTH;
+/// Sums that a lane asks for before it looks at the first answer. To ask for them one by one costs
+/// 1 to 3 % at 140000 to 256000 columns of f32.
+constant constexpr uint kAtOnce = SHIFTED || AHEAD == kAheadAsks ? 1 : SUMS_PER_LANE;
 
 /// The answer to one thread, for await_row. `sums`: of the row.
 METAL_FUNC ulong ask_row(device const SharedSum* sums, uint tiles, uint index) {
-  return index < min(tiles, kAsking * SIMD_WIDTH) ? ask(sums + index) : 0;
+  return index < min(tiles, kApart) ? ask(sums + index) : 0;
 }
 
 /// The sum of a row, once all its groups have published theirs.
@@ -53,8 +57,18 @@ METAL_FUNC float await_row(device const SharedSum* sums, uint tiles, uint run, u
   const uint simdgroup = index / SIMD_WIDTH;
   if (simdgroup < kAsking) {
     float squares = 0.0f;
-    for (uint part = index; part < tiles; part += kAsking * SIMD_WIDTH) {
-      squares += await(sums + part, run, answer);
+    for (uint part = index; part < tiles; part += kAtOnce * kApart) {
+      ulong answers[kAtOnce] = {answer};
+#pragma unroll
+      for (uint i = 1; i < kAtOnce; ++i) {
+        const uint at = part + i * kApart;
+        answers[i] = at < tiles ? ask(sums + at) : 0;
+      }
+#pragma unroll
+      for (uint i = 0; i < kAtOnce; ++i) {
+        const uint at = part + i * kApart;
+        if (at < tiles) squares += await(sums + at, run, answers[i]);
+      }
       answer = 0;
     }
     squares = lane_sum<SIMD_WIDTH>(squares);
@@ -87,9 +101,10 @@ void rms_norm_long(
   device SharedSum* counter = memory.counter(tile * ROWS_TOGETHER + alike);
   device SharedSum* sums = memory.sums();
   const uint run = memory.run();
-  const RowFrame frame =
-      frame_of(x + row_offset(row_index(params.rows, begin), params.x), uint(params.dim));
-  const TilePlace place = {tile * TILE_SIZE + first_column(index), frame};
+  const TilePlace place = tile_place(
+      tile, tiles, index,
+      frame_of(x + row_offset(row_index(params.rows, begin), params.x), uint(params.dim)));
+  const RowFrame frame = place.frame;
   SummedColumns summed_columns;
   summed_columns.find(place);
   x -= frame.begin;

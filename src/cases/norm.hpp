@@ -69,7 +69,8 @@ enum class Density : uint8_t { sparse, dense };
 std::vector<NormSpec> norm_verify_specs(Density density);
 /// kVerifyGpu: rows that groups of a GPU share in every form that this has, some of whole packs of
 /// 16 bytes and some not.
-inline constexpr std::array<int64_t, 5> kSharedDims = {24001, 98312, 131072, 262143, 262144};
+inline constexpr std::array<int64_t, 6> kSharedDims = {24001,  98312,  131072,
+                                                       152064, 262143, 262144};
 std::vector<NormSpec> norm_gpu_verify_specs();
 /// Rows of a model's width: buffers beyond every cache, and 64 rows within them.
 std::vector<NormSpec> norm_bench_specs();

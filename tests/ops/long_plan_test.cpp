@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <utility>
 
 #include "norite/norite.hpp"
+#include "ops/norm/rms_norm_plan.hpp"
 #include "support.hpp"
 
 namespace norite {
@@ -68,6 +70,18 @@ TEST(LongPlan, OtherGpusHaveTilesThatTheyCanRun) {
   EXPECT_EQ(tile_on(82, 99 << 10, 85001), 128);
   EXPECT_EQ(tile_on(42, 163 << 10, 80001), 256);
   EXPECT_EQ(tile_on(8, 99 << 10, 250001), 0);
+}
+
+// As many lanes as await them would ask for the second one late.
+TEST(LongPlan, ALaneAsksForTheSumsOfTwoTilesAtOnce) {
+  constexpr std::array<TileShape, 1> kShape = {{{64, 6, 6}}};
+  const auto sums_per_lane = [&](int64_t tiles) {
+    const auto found = plan_long({}, bf16_rows(tiles * 64 * 6 * 8), kShape);
+    EXPECT_EQ(found->tiles, tiles);
+    return found->plan.key.macros.specialisation().at("SUMS_PER_LANE");
+  };
+  EXPECT_EQ(sums_per_lane(32), "1");
+  EXPECT_EQ(sums_per_lane(33), "2");
 }
 
 TEST(LongPlan, RowsThatBeginAnywhereTakeMore) {
@@ -202,6 +216,43 @@ TEST(LongPlan, FusedNormsHaveTheTilesOfPlainOnes) {
       };
       EXPECT_EQ(tiles(true, false), tiles(false, false));
       EXPECT_EQ(tiles(false, true), tiles(false, false));
+    }
+  }
+}
+
+// What a group keeps on its way differs with the operands; which tiles fit a GPU must not.
+TEST(LongPlan, FusedNormsHaveTheTilesOfPlainOnesOnEveryGpu) {
+  const Device device = must(Device::open("null"));
+  constexpr std::array<ops::GroupSpace, 4> kGpus = {
+      {{132, 227 << 10}, {108, 163 << 10}, {82, 99 << 10}, {40, 64 << 10}}};
+  const auto tile = [](const RmsNormParams& params, const std::vector<Argument>& arguments,
+                       const ops::GroupSpace& gpu) {
+    const ops::RowPacks packs = ops::rms_norm_packs(params, arguments);
+    auto plan = plan_rms_norm_long(params, arguments, packs, gpu, ops::Beside::staged);
+    if (!plan) plan = plan_rms_norm_long(params, arguments, packs, gpu, ops::Beside::from_memory);
+    return plan ? std::pair(plan->tile.threads, plan->tile.vectors) : std::pair<int64_t, int64_t>();
+  };
+  for (const ops::GroupSpace& gpu : kGpus) {
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      for (const int64_t dim : {20001, 50000, 100003, 131071}) {
+        SCOPED_TRACE(testing::Message() << gpu.units << " units, " << name(dtype) << ", " << dim);
+        const View rows = must(device.empty(dtype, {9, dim}));
+        RmsNormParams params = {};
+        params.rows = {{1, 1, 9}};
+        params.dim = dim;
+        for (RowStrides* strides :
+             {&params.x, &params.residual, &params.scale, &params.sum, &params.y}) {
+          *strides = {{0, 0, dim}};
+        }
+        std::vector<Argument> plain(kRmsNormParams + 1);
+        plain[kRmsNormX] = plain[kRmsNormY] = rows;
+        std::vector<Argument> with_residual = plain, with_scale = plain;
+        with_residual[kRmsNormResidual] = with_residual[kRmsNormSum] = rows;
+        with_scale[kRmsNormScale] = rows;
+        const auto expected = tile(params, plain, gpu);
+        EXPECT_EQ(tile(params, with_residual, gpu), expected);
+        EXPECT_EQ(tile(params, with_scale, gpu), expected);
+      }
     }
   }
 }

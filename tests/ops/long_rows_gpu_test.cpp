@@ -42,7 +42,8 @@ class LongRows : public test::OnDevice<std::tuple<std::string, DType>> {
 TEST_P(LongRows, ManyOfThemMatchFloat64) {
   for (const Shape& shape :
        {Shape{700, 12288}, Shape{300, 20001}, Shape{300, 24001}, Shape{300, 40000},
-        Shape{60, 100003}, Shape{60, 100008}, Shape{60, 131001}, Shape{40, 262143},
+        Shape{60, 69704}, Shape{60, 100003}, Shape{60, 100008}, Shape{60, 131001},
+        Shape{60, 140000}, Shape{60, 163840}, Shape{40, 250001}, Shape{40, 262143},
         Shape{40, 262144}, Shape{20, 300001}, Shape{9, 337917}, Shape{3, 1200000}}) {
     SCOPED_TRACE(cases::describe_rows(shape));
     const NormSpec spec{.dtype = dtype(), .shape = shape, .rms_inv = true};
@@ -67,7 +68,7 @@ TEST_P(LongRows, ManyOfThemInPlaceMatchFloat64) {
 }
 
 TEST_P(LongRows, RepeatAThousandTimesBitForBit) {
-  for (const int64_t dim : {12288, 20001, 24001, 65536, 100003, 131072, 262144}) {
+  for (const int64_t dim : {12288, 20001, 24001, 65536, 100003, 131072, 152064, 262144}) {
     const auto inputs = RowOperands::make(device(), dtype(), {300, dim});
     for (const RowOperation& operation : operations()) {
       SCOPED_TRACE(std::string(operation.name) + " dim " + std::to_string(dim));

@@ -10,6 +10,7 @@ namespace {
 
 /// What CUDA takes of every group, and the kernel's own exchange.
 constexpr int64_t kReserved = 1024, kExchange = 512;
+constexpr int64_t kSimdWidth = 32;
 
 int64_t together(const LongRowsLayout& rows) { return rows.shifted ? rows.width : 1; }
 
@@ -27,7 +28,7 @@ bool is_whole(const LongRowsLayout& rows, const TileShape& shape) {
 /// Bytes of a group's stages; a SIMD-group of shifted rows has a pack more in each
 /// (kernels/cuda/tile_ring.h).
 int64_t memory_of(const LongRowsLayout& rows, const TileShape& shape) {
-  constexpr int64_t kPackBytes = 16, kSimdWidth = 32;
+  constexpr int64_t kPackBytes = 16;
   const int64_t more = rows.shifted ? shape.threads / kSimdWidth : 0;
   return rows.stages * (shape.threads * shape.vectors + more) * kPackBytes;
 }
@@ -48,17 +49,18 @@ bool runs(const LongRowsLayout& rows, const TileShape& shape) {
   return groups / tiles_of(rows, shape) >= together(rows);
 }
 
-/// A lane awaits the sums of a tile or two. More tiles cost more than they keep busy; where all
-/// shapes have more, the one with the fewest is still better than reading a row twice.
+/// A lane awaits the sums of a tile or two. More tiles than this, as measured, cost more than they
+/// keep busy; where all shapes have more, the one with the fewest is still better than reading a
+/// row twice.
 std::optional<TileShape> choose(const LongRowsLayout& rows, std::span<const TileShape> shapes) {
-  constexpr int64_t kManyTiles = 36;
+  const int64_t many_tiles = rows.shifted ? 36 : 48;
   std::optional<TileShape> best, largest;
   double best_share = 0;
   for (const TileShape& shape : shapes) {
     if (memory_of(rows, shape) > rows.space.usable() || !runs(rows, shape)) continue;
     if (!largest || tiles_of(rows, shape) < tiles_of(rows, *largest)) largest = shape;
     const double share = busy_share(rows, shape);
-    if (tiles_of(rows, shape) > kManyTiles || share <= best_share) continue;
+    if (tiles_of(rows, shape) > many_tiles || share <= best_share) continue;
     best = shape;
     best_share = share;
   }
@@ -78,19 +80,21 @@ std::optional<LongPlan> plan_long(Plan plan, const LongRowsLayout& rows,
                                   std::span<const TileShape> shapes) {
   const std::optional<TileShape> tile = choose(rows, shapes);
   if (!tile) return std::nullopt;
+  const int64_t tiles = tiles_of(rows, *tile);
   plan.columns = rows.dim;
   plan.key.macros.add({{"VECTOR_WIDTH", rows.width},
                        {"VECTORS_PER_THREAD", tile->vectors},
                        {"THREADS_PER_ROW", tile->threads},
                        {"ROWS_PER_GROUP", 1},
                        {"ROWS_TOGETHER", together(rows)},
+                       {"SUMS_PER_LANE", tiles > kSimdWidth ? 2 : 1},
                        {"SHIFTED", flag(rows.shifted)},
                        {"WHOLE", flag(is_whole(rows, *tile))},
                        {"APART", flag(rows.apart)},
                        {"ALIKE", flag(rows.alike)}});
   return LongPlan{.plan = std::move(plan),
                   .tile = *tile,
-                  .tiles = tiles_of(rows, *tile),
+                  .tiles = tiles,
                   .together = together(rows),
                   .group_memory = memory_of(rows, *tile)};
 }

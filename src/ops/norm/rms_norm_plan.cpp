@@ -215,11 +215,9 @@ LongRowsLayout long_layout(const Params& params, std::span<const Argument> argum
           .alike = !shifted || std::ranges::all_of(outputs, lies_as_x)};
 }
 
-/// Up to here, a group does better with a row of its own, even if it reads it twice.
-constexpr int64_t kPacksAlone = 4096;
-
-/// Registers of 256 threads hold as many packs of shifted rows.
-int64_t shifted_packs_alone(int64_t width) { return width == 4 ? 2304 : 2560; }
+/// Up to here, a group does better with a row of its own, even if it reads it twice; of shifted
+/// rows, if it holds it in registers.
+constexpr int64_t kPacksAlone = 4096, kShiftedPacksAlone = 1280;
 
 /// A group that keeps a row to itself.
 struct StagedShape {
@@ -279,22 +277,23 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
 namespace {
 
 std::span<const TileShape> forward_shapes(const LongRowsLayout& rows) {
-  // 384 threads have no registers for a residual: with one, f32 rows that begin anywhere have 0.61
-  // to 0.70 of the bandwidth of a copy on an H200, without one as much as with 192.
+  // With a residual, f32 rows that begin anywhere have 0.73 to 0.83 of the bandwidth of a copy on
+  // an H200 in two groups of 192 threads, and 0.90 to 0.97 in three of 160.
   static constexpr std::array<TileShape, 1> kWide = {{{512, 2, 3}}}, kNarrow = {{{256, 4, 3}}},
-                                            kWideShifted = {{{192, 6, 2}}};
-  static constexpr std::array<TileShape, 4> kNarrowShifted = {
-      {{192, 6, 2}, {128, 5, 4}, {192, 5, 2}, {256, 4, 2}}};
+                                            kWideShifted = {{{160, 5, 3}}};
+  static constexpr std::array<TileShape, 3> kNarrowShifted = {
+      {{192, 6, 2}, {160, 5, 3}, {192, 5, 2}}};
   if (!rows.shifted) return rows.width == 4 ? kWide : kNarrow;
   return rows.width == 4 ? std::span<const TileShape>(kWideShifted) : kNarrowShifted;
 }
 
 /// What a step does about the sums of the next row, as measured. Many groups that awaited them
-/// would all wait for the slowest; f32 rows that few groups share are best left alone.
+/// would all wait for the slowest; f32 rows are best left alone.
 RmsNormLongAhead ahead_of(const LongRowsLayout& rows) {
   constexpr int64_t kManyColumns = 163840;
-  if (rows.shifted || rows.dim > kManyColumns) return kAheadAsks;
-  return rows.width == 8 ? kAheadAwaits : kAheadNothing;
+  if (rows.shifted) return kAheadAsks;
+  if (rows.width == 4) return kAheadNothing;
+  return rows.dim > kManyColumns ? kAheadAsks : kAheadAwaits;
 }
 
 /// Whether groups with so much memory do better without a residual in it: one that is alone on its
@@ -316,20 +315,22 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
   LongRowsLayout rows =
       long_layout(params, arguments, packs.shifted, {residual, params.residual},
                   {{arguments[kRmsNormSum], params.sum}, {arguments[kRmsNormY], params.y}},
-                  kRmsNormLongStages, space);
+                  packs.shifted ? kRmsNormLongPlainStages : kRmsNormLongStages, space);
   if (beside == Beside::from_memory) rows.apart = true;
-  const int64_t alone = rows.shifted ? shifted_packs_alone(rows.width) : kPacksAlone;
+  const int64_t alone = rows.shifted ? kShiftedPacksAlone : kPacksAlone;
   if (params.dim <= alone * rows.width) return std::nullopt;
   if (rows.shifted && row_dims(params.rows) > 1) return std::nullopt;
   auto plan = plan_long({.key = {"rms_norm_long", macros_of(params, arguments)}, .grid = {}}, rows,
                         forward_shapes(rows));
   if (!plan) return std::nullopt;
-  if (residual.bound() && !rows.apart) {
-    plan->group_memory += plan->group_memory / kRmsNormLongStages * kRmsNormLongResidualStages;
-    if (leaves_no_room(*plan, rows)) return std::nullopt;
-  }
+  const bool plain = !residual.bound() && !arguments[kRmsNormScale].bound();
+  const int64_t stages = plain ? rows.stages : kRmsNormLongStages;
+  const bool beside_x = residual.bound() && !rows.apart;
+  const int64_t all_stages = stages + (beside_x ? kRmsNormLongResidualStages : 0);
+  plan->group_memory = plan->group_memory / rows.stages * all_stages;
+  if (beside_x && leaves_no_room(*plan, rows)) return std::nullopt;
   plan->counters = plan->tiles * plan->together;
-  plan->plan.key.macros.add({{"AHEAD", int64_t{ahead_of(rows)}}});
+  plan->plan.key.macros.add({{"AHEAD", int64_t{ahead_of(rows)}}, {"STAGES", stages}});
   return plan;
 }
 
@@ -358,8 +359,8 @@ std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_
   static constexpr std::array<TileShape, 3> kWideShifted = {{{192, 6, 2}, {128, 6, 3}, {64, 6, 8}}};
   static constexpr std::array<TileShape, 3> kNarrowShifted = {{{96, 6, 4}, {64, 6, 6}, {64, 5, 6}}};
   static constexpr std::array<TileShape, 1> kNarrowShiftedDresidual = {{{64, 4, 5}}};
-  static constexpr std::array<TileShape, 4> kWide = {
-      {{256, 4, 2}, {256, 3, 3}, {64, 5, 7}, {512, 4, 1}}};
+  static constexpr std::array<TileShape, 5> kWide = {
+      {{256, 4, 2}, {256, 3, 3}, {64, 5, 7}, {512, 4, 1}, {192, 6, 2}}};
   static constexpr std::array<TileShape, 5> kNarrow = {
       {{64, 6, 6}, {64, 5, 7}, {64, 4, 8}, {128, 4, 4}, {256, 4, 2}}};
   static constexpr std::array<TileShape, 3> kNarrowDresidual = {
