@@ -23,10 +23,14 @@
 /// Packs of an operand that a thread has requested; two operands share its registers.
 #define AHEAD (HAS_RESIDUAL || HAS_SCALE ? 2 : 4)
 
-/// Whether a thread's pack `v`, which would begin with `column`, is one of the row's. All but its
-/// last are: threads have no more than they need. Known when compiled, that lets accesses overlap.
+/// Packs of a thread that are the row's in any case: all but its last, since threads have no more
+/// than they need; of eight, which stand for four of twice the threads, all but two.
+#define SURE_PACKS (VECTORS_PER_THREAD - (THREADS_PER_ROW == 256 ? 2 : 1))
+
+/// Whether a thread's pack `v`, which would begin with `column`, is one of the row's. Known when
+/// compiled, that lets accesses overlap.
 METAL_FUNC bool exists(uint v, uint column, uint dim) {
-  return v + 1 < VECTORS_PER_THREAD || column < dim;
+  return v < SURE_PACKS || column < dim;
 }
 
 /// The same of the packs that its group writes. Several groups may share a row unevenly.

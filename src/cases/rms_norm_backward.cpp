@@ -285,6 +285,9 @@ std::vector<Case> rms_norm_backward_cases() {
         cases.push_back(row(spec, kVerify));
       }
     }
+    for (const int64_t dim : {384, 704, 1000, 1504, 2000}) {  // 16-bit rows: staged, in every tile
+      cases.push_back(row({.dtype = dtype, .shape = {300, dim}, .dresidual = true}, kVerifyGpu));
+    }
     for (const int64_t dim : kSharedDims) {
       cases.push_back(row({.dtype = dtype, .shape = {3, dim}}, kVerifyGpu));
       for (const NormBackwardSpec& spec : long_specs(dtype, dim)) {

@@ -103,8 +103,9 @@ TEST_P(BatchInvariance, ALongRowAloneGivesTheBitsItGivesInABatch) {
       check(operation, on_gpu() ? 200 : 3, dim);
     }
     if (!on_gpu()) continue;
-    check(operation, 200, 16384);  // with a residual: alone in registers, among others in stages
-    for (const int64_t dim : {24001, 131072, 262143}) check(operation, 200, dim);
+    // 16-bit rows: alone in registers, or in stages by twice as many threads.
+    for (const int64_t dim : {13000, 16384}) check(operation, 200, dim);
+    for (const int64_t dim : {24001, 131072, 152064, 262143}) check(operation, 200, dim);
   }
 }
 

@@ -141,7 +141,8 @@ TEST(LongPlan, GroupsShareWhatOneCannotHold) {
   const Names alone = {"rms_norm_backward", "sum_partials"};
   EXPECT_EQ(backward_kernels(DType::f32, 5120), alone);
   EXPECT_EQ(backward_kernels(DType::f32, 12288), shared);
-  EXPECT_EQ(backward_kernels(DType::bf16, 2048), alone);
+  EXPECT_EQ(backward_kernels(DType::bf16, 256), alone);
+  EXPECT_EQ(backward_kernels(DType::bf16, 264), staged);
   EXPECT_EQ(backward_kernels(DType::bf16, 2816), staged);
   EXPECT_EQ(backward_kernels(DType::f16, 16384), staged);
   EXPECT_EQ(backward_kernels(DType::bf16, 20001), shared);

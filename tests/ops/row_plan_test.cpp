@@ -137,7 +137,7 @@ class FewAndManyRows : public test::OnDevice<std::tuple<std::string, DType>> {};
 TEST_P(FewAndManyRows, GiveTheSameBits) {
   const DType dtype = std::get<DType>(GetParam());
   std::vector<int64_t> dims = {64, 1024, 2000, 2048};
-  if (on_gpu()) dims.insert(dims.end(), {4096, 6144, 7168, 8192, 16384, 24576, 65536});
+  if (on_gpu()) dims.insert(dims.end(), {4096, 5120, 6144, 7168, 8192, 13000, 16384, 24576, 65536});
   for (const int64_t dim : dims) {
     const int64_t rows = 1100;  // of 32 threads, too many to be few
     const auto values = test::pattern(8 * dim, 3);
@@ -165,17 +165,21 @@ class RowsWithAResidual : public FewAndManyRows {};
 TEST_P(RowsWithAResidual, GiveTheBitsOfAnAdditionAndANorm) {
   const DType dtype = std::get<DType>(GetParam());
   using Rows = std::pair<int64_t, int64_t>;
-  std::vector<Rows> all = {{300, 1001}, {300, 2048}, {100, 2816}, {100, 3584}, {300, 4096},
-                           {100, 4097}, {16, 8192},  {70, 16384}, {3, 20001}};
+  std::vector<Rows> all = {{300, 1001}, {300, 1536}, {300, 2048}, {100, 2816}, {100, 3584},
+                           {300, 4096}, {100, 4097}, {30, 5376},  {30, 6656},  {16, 8192},
+                           {30, 9216},  {70, 16384}, {3, 20001}};
   if (on_gpu()) {  // few of them, in threadgroup memory, or shared by groups
     all.insert(all.end(), {{300, 65},
                            {16, 2048},
                            {16, 12288},
+                           {70, 13000},
+                           {3, 13000},
                            {3, 16384},
                            {3, 40000},
                            {3, 50000},
                            {3, 100003},
                            {3, 140000},
+                           {3, 152064},
                            {3, 250001},
                            {3, 600000}});
   }

@@ -83,10 +83,10 @@ core::Macros macros_of(const RmsNormBackwardParams& params, std::span<const Argu
           {"ROW_DIMS", row_dims(params.rows)}};
 }
 
-/// Thirty-two elements a thread keep enough bytes in flight; half of them of f32 with a residual,
-/// which takes registers as well. Rows of more than 32 KiB are looped: their second reading finds
-/// them in the nearest cache. Shifted rows cost a thread much that does not depend on how many
-/// packs it has: it has as many as registers hold.
+/// Four packs a thread keep enough bytes in flight. More of them lose 3 to 9 % beside a residual,
+/// which takes registers as well, unless twice as many threads would have few each. Rows of more
+/// than 32 KiB are looped: their second reading finds them in the nearest cache. Shifted rows cost
+/// a thread much that does not depend on how many packs it has: it has as many as registers hold.
 RowLimits rms_norm_limits(int64_t dim, RowPacks packs, std::span<const Argument> arguments) {
   const bool scale = arguments[kRmsNormScale].bound();
   const bool residual = arguments[kRmsNormResidual].bound();
@@ -99,9 +99,10 @@ RowLimits rms_norm_limits(int64_t dim, RowPacks packs, std::span<const Argument>
     return {.vectors = packs.width == 4 ? 9 : 10, .group = 128, .threads = 512};
   }
   if (dim > 2048 * packs.width) return {.vectors = 4, .group = group, .threads = 512};
-  if (packs.width == 4 && !residual) return {.vectors = 8, .group = group};
-  // As many of f32 as without a residual, or half as many for twice the threads: the same bits.
-  return {.vectors = 4, .stretch = packs.width == 4 ? 7 : 6, .group = group};
+  if (packs.width == 8) return {.vectors = 4, .stretch = dim > 8192 ? 6 : 0, .group = group};
+  if (dim <= 6144) return {.vectors = 4, .stretch = 5, .group = group};
+  // Beside a residual as many, or half as many for twice the threads: the same bits.
+  return {.vectors = 4, .stretch = residual ? 7 : 8, .group = group};
 }
 
 /// A thread holds x and dy of two rows, the weights and dw, which is f32: sixteen elements of each
@@ -110,7 +111,7 @@ RowLimits rms_norm_limits(int64_t dim, RowPacks packs, std::span<const Argument>
 RowLimits rms_norm_backward_limits(int64_t dim, RowPacks packs) {
   if (packs.width == 1) return {.vectors = dim > 4608 ? 16 : 9, .threads = 512};
   if (packs.shifted) return {.vectors = 5, .threads = 256};
-  return {.vectors = 16 / packs.width, .stretch = packs.width == 4 ? 5 : 0, .threads = 512};
+  return {.vectors = 16 / packs.width, .threads = 512};
 }
 
 /// Beside a residual, threads of 16-bit rows do better with half as many packs, where as many more
@@ -227,9 +228,15 @@ struct StagedShape {
 };
 
 /// The smallest group that does well: two of 512 threads on a multiprocessor, or one of 1024. Both
-/// leave the nearest cache enough for weights.
-std::optional<StagedShape> staged_shape(int64_t packs, int64_t memory) {
+/// leave the nearest cache enough for weights. Rows that two of 512 threads would have too few
+/// bytes of in flight have four of 256, with the same bits: eight packs stand for four of twice the
+/// threads (kernels/common/folded_sum.h). Few rows do better with the 512.
+std::optional<StagedShape> staged_shape(int64_t packs, int64_t rows, int64_t memory) {
   constexpr int64_t kMostVectors = 12;
+  constexpr StagedShape kQuarter = {256, 8}, kHalf = {512, 4};
+  if (packs <= kQuarter.threads * kQuarter.vectors && kQuarter.memory() <= memory) {
+    return are_few(rows, kHalf.threads) ? kHalf : kQuarter;
+  }
   const auto shape = [&](int64_t threads) -> StagedShape {
     return {threads, (packs - 1) / threads + 1};
   };
@@ -247,11 +254,11 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
   const auto [width, shifted] = of;
   const int64_t packs = params.dim / width, in_registers = width == 4 ? 2048 : 1536;
   if (width == 1 || shifted || packs <= in_registers) return std::nullopt;
-  const auto shape = staged_shape(packs, space.usable());
+  const int64_t rows = row_count(params.rows);
+  const auto shape = staged_shape(packs, rows, space.usable());
   if (!shape) return std::nullopt;
   // As measured: of the shorter rows, groups on half of the units read as fast as on all of them.
   constexpr int64_t kFewVectors = 6;
-  const int64_t rows = row_count(params.rows);
   const int64_t most_groups = shape->vectors > kFewVectors ? space.units : space.units / 2;
   const int64_t groups =
       may_share_row(arguments) ? groups_per_row(rows, shape->vectors, most_groups) : 1;
@@ -339,14 +346,19 @@ namespace {
 /// A row in threadgroup memory, the next one beside it: the smallest tile that holds it. Only
 /// 16-bit rows gain: in registers they keep half the bytes in flight.
 const TileShape* staged_tile(int64_t packs) {
-  static constexpr std::array<TileShape, 8> kTiles = {{{64, 5, 6},
-                                                       {128, 3, 3},
-                                                       {256, 2, 2},
-                                                       {128, 5, 2},
-                                                       {256, 3, 2},
-                                                       {256, 4, 2},
-                                                       {512, 3, 1},
-                                                       {512, 4, 1}}};
+  static constexpr std::array<TileShape, 13> kTiles = {{{32, 2, 16},
+                                                        {32, 3, 16},
+                                                        {64, 2, 8},
+                                                        {64, 3, 8},
+                                                        {128, 2, 4},
+                                                        {64, 5, 6},
+                                                        {128, 3, 3},
+                                                        {256, 2, 2},
+                                                        {128, 5, 2},
+                                                        {256, 3, 2},
+                                                        {256, 4, 2},
+                                                        {512, 3, 1},
+                                                        {512, 4, 1}}};
   for (const TileShape& tile : kTiles) {
     if (packs <= tile.threads * tile.vectors) return &tile;
   }
@@ -379,7 +391,7 @@ std::span<const TileShape> backward_shapes(const LongRowsLayout& rows, bool has_
 std::optional<LongPlan> plan_rms_norm_backward_long(const RmsNormBackwardParams& params,
                                                     std::span<const Argument> arguments,
                                                     RowPacks packs, const GroupSpace& space) {
-  constexpr int64_t kWideAlone = 8192, kNarrowAlone = 2048, kOperands = 2;
+  constexpr int64_t kWideAlone = 8192, kNarrowAlone = 256, kOperands = 2;
   if (packs.width == 1) return std::nullopt;
   LongRowsLayout rows = long_layout(
       params, arguments, packs.shifted, {arguments[kRmsNormBackwardDy], params.dy},
