@@ -6,13 +6,13 @@
 // tile before, whose sums all groups of the row have published meanwhile. x and dy cross the memory
 // bus once.
 //
-// On an H200, f32 rows of 12288 to 262144 columns reach 0.98 to 1.00 of the copy bandwidth, bf16
-// rows of 32768 to 262144 0.91 to 0.96, sum_partials included. With the tiles in registers it is
-// 0.84 to 0.92 and 0.71 to 0.78; one group a row, which cannot hold it, reaches 0.55 at 16384. Rows
-// that begin anywhere reach 0.89 and 0.85 (100003 columns): each tile of theirs has its ends to
-// look after, and more sums. Where many groups share them, a step asks for the sums that it will
-// await before it works on its own (ASKS): 3 to 7 % at 131071 and 250001 columns. Elsewhere asking
-// that early loses 1 to 20 %.
+// On an H200, f32 rows of 12288 to 262144 columns reach 0.92 to 1.00 of the copy bandwidth, bf16
+// rows of 32768 to 262144 0.86 to 0.96, sum_partials included, but for few lengths that fill no
+// shape of tiles. With the tiles in registers it is 0.84 to 0.92 and 0.71 to 0.78; one group a row,
+// which cannot hold it, reaches 0.55 at 16384. Rows that begin anywhere reach 0.90 and 0.86 (100003
+// columns): each tile of theirs has its ends to look after, and more sums. Where many groups share
+// them, a step asks for the sums that it will await before it works on its own (ASKS): 3 to 7 % at
+// 131071 and 250001 columns. Elsewhere asking that early loses 1 to 20 %.
 
 #include "common/lane_sum.h"
 #include "common/row_index.h"

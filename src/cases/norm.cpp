@@ -126,7 +126,7 @@ std::vector<Shape> gpu_bench_shapes(bool all) {
     return shapes;
   }
   for (int64_t dim = 256; dim <= 262144; dim *= 2) add(dim);
-  for (const int64_t dim : {2816, 3584, 5120, 12288, 100003}) add(dim);
+  for (const int64_t dim : {1536, 2560, 2816, 3584, 5120, 12288, 14336, 100003, 140000}) add(dim);
   for (const Shape& few : {Shape{1, 262144}, Shape{16, 65536}, Shape{1, 2048}, Shape{64, 4096}}) {
     shapes.push_back(few);
   }
