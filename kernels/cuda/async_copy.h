@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // CUDA only: copies from device memory to threadgroup memory, 16 bytes each, that go on while
 // threads work. They take no registers, so that far more bytes are in flight than loads could keep
-// there. COPY_CACHE is the caches that they go through: "ca" all, "cg" the last one alone, which
-// fetches whole lines: where rows begin inside of them, that is worth up to 2 % on an H200.
+// there. COPY_CACHE is the caches that they go through: "ca" all, "cg" the L2 alone. Either way the
+// L2 fetches whole lines: where rows begin inside of them, that is worth up to 2 % on an H200.
 #pragma once
 
 #include <metal_stdlib>

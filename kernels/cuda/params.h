@@ -21,8 +21,8 @@ enum { kRmsNormBackwardStagedRows = 2 };
 
 /// Tiles of rows that groups share, in threadgroup memory. Forward, of x or its sum with a
 /// residual: one that comes, one that is summed, two that wait for the sums of their rows; three of
-/// rows that begin anywhere and have neither residual nor scale. A residual is done with once it is
-/// added. Backward, of x and of dy: one waits.
+/// rows that begin anywhere and have neither residual nor scale, where there is room. A residual is
+/// done with once it is added. Backward, of x and of dy: one waits.
 enum {
   kRmsNormLongStages = 4,
   kRmsNormLongPlainStages = 5,

@@ -12,7 +12,7 @@
 // the row that the next step writes, or await them (AHEAD). Asking pays where many groups share a
 // 16-bit row, by 0.5 % at 262144 columns, and where rows begin anywhere, by 4 to 37 %.
 //
-// On an H200, rows of 256 KiB and more reach 0.98 to 1.00 of the copy bandwidth, with a residual as
+// On an H200, rows of 192 KiB and more reach 0.95 to 1.00 of the copy bandwidth, with a residual as
 // well. Where reads do not stay in the L2 (staying_reads.h) it is 0.94 to 0.97; with rows dealt out
 // in turn 0.89 to 0.93, with one group a row, which reads it twice, 0.72 (f32, 65536 columns) and
 // 0.63 (262144). Rows that begin anywhere mostly reach 0.92 to 0.97 in f32, 0.87 to 0.95 in bf16.

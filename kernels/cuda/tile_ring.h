@@ -19,8 +19,9 @@ typedef Pack<X_TYPE, VECTOR_WIDTH> RowPack;
 /// Of a row: as many groups share it. A shifted one may reach into one pack more.
 #define TILES_OF(dim) (uint(((dim) - 1 + SHIFTED * (VECTOR_WIDTH - 1)) / TILE_SIZE) + 1)
 
-/// A thread's packs of a tile, PACK_STEP apart. All rows of a group have the same frame. Where rows
-/// are so many whole tiles (WHOLE), all packs exist, and neither copies nor stores have to ask.
+/// A thread's packs of a tile, PACK_STEP apart. All rows of a group have the same frame; that of
+/// 16-bit rows ends with the group's tile (tile_place). Where rows are so many whole tiles (WHOLE),
+/// all packs exist, and neither copies nor stores have to ask.
 struct TilePlace {
   uint first;
   RowFrame frame;
@@ -32,7 +33,7 @@ struct TilePlace {
     return v < VECTORS_PER_THREAD || first / VECTOR_WIDTH % SIMD_WIDTH == 0;
   }
   bool has(uint v) const { return holds(v) && exists(v); }
-  /// Columns of the row from the thread's first pack on, or as many as a thread may have.
+  /// Columns of the frame from the thread's first pack on, or as many as a thread may have.
   uint left() const { return WHOLE ? TILE_SIZE : frame.end - min(first, frame.end); }
   /// Whether there is anything to compute. Behind shifted rows there are zeros, and nothing that is
   /// made of them is written: to go without a branch lets the packs of a thread overlap.

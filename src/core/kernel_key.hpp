@@ -53,7 +53,7 @@ class Macros {
   friend bool operator==(const Macros& a, const Macros& b) noexcept;
 
  private:
-  static constexpr size_t kMost = 24;
+  static constexpr size_t kMost = 28;
 
   std::array<Macro, kMost> macros_;  // not zeroed: this is the path of every dispatch
   size_t count_ = 0;

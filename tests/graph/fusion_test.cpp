@@ -107,7 +107,8 @@ TEST_P(Fusion, HeadNormAndRopeBecomeOne) {
   // lanes, or more than one slot. Where bits differ in any case, the first says all.
   for (const Heads& heads :
        {Heads{64, interleaved, 16}, Heads{64, half_dim, 32}, Heads{64, half_rope, 16},
-        Heads{96, half_dim, 48}, Heads{576, half_dim, 64}}) {
+        Heads{96, half_dim, 48}, Heads{576, half_dim, 64}, Heads{704, half_dim, 352},
+        Heads{768, half_dim, 384}}) {
     if (!f32() && heads.pairing != interleaved) break;
     SCOPED_TRACE(heads.dim);
     const Shape shape = {3, 5, heads.dim};

@@ -72,7 +72,7 @@ TEST(LongPlan, OtherGpusHaveTilesThatTheyCanRun) {
   EXPECT_EQ(tile_on(8, 99 << 10, 250001), 0);
 }
 
-// As many lanes as await them would ask for the second one late.
+// With more tiles than lanes, a lane would ask for its second sum after the first answer alone.
 TEST(LongPlan, ALaneAsksForTheSumsOfTwoTilesAtOnce) {
   constexpr std::array<TileShape, 1> kShape = {{{64, 6, 6}}};
   const auto sums_per_lane = [&](int64_t tiles) {
@@ -190,6 +190,48 @@ TEST(LongPlan, FewRowsInPlaceStayInRegistersWhereTheyHaveTheSameBits) {
   EXPECT_EQ(forward_kernels(DType::bf16, 1, 16384), Names{"rms_norm_staged"}) << "shared";
 }
 
+// Eight packs of 256 threads have the bits of four of 512 (FewAndManyRows checks it).
+TEST(LongPlan, ManyShortStagedRowsHaveSmallerGroups) {
+  const auto kernel = [](int64_t rows, int64_t dim) {
+    const auto ids = kernel_ids_of([&](const Device& device, Encoder& encoder) {
+      const auto empty = [&] { return must(device.empty(DType::bf16, {rows, dim})); };
+      return ops::rms_norm(encoder, {.x = empty(), .y = empty()});
+    });
+    const Specialisation& macros = ids.at(0).specialisation;
+    return Names{ids.at(0).name, macros.at("THREADS_PER_ROW"), macros.at("GROUPS_PER_ROW")};
+  };
+  EXPECT_EQ(kernel(8, 13000), (Names{"rms_norm_staged", "512", "4"}));
+  EXPECT_EQ(kernel(64, 13000), (Names{"rms_norm", "512", "1"}));
+  EXPECT_EQ(kernel(66, 13000), (Names{"rms_norm_staged", "256", "1"}));
+  EXPECT_EQ(kernel(66, 16384), (Names{"rms_norm_staged", "256", "1"}));
+  EXPECT_EQ(kernel(66, 16392), (Names{"rms_norm_staged", "512", "1"}));
+}
+
+TEST(LongPlan, PlainRowsThatBeginAnywhereHaveATileMoreThatWaits) {
+  const auto stages = [](int64_t dim, bool has_scale) {
+    const auto ids = kernel_ids_of([&](const Device& device, Encoder& encoder) -> Result<void> {
+      const auto rows = [&] { return must(device.empty(DType::f32, {9, dim})); };
+      if (has_scale) return ops::rms_norm_mul(encoder, {.x = rows(), .scale = rows(), .y = rows()});
+      return ops::rms_norm(encoder, {.x = rows(), .y = rows()});
+    });
+    return ids.at(0).specialisation.at("STAGES");
+  };
+  EXPECT_EQ(stages(100003, false), "5");
+  EXPECT_EQ(stages(100003, true), "4");
+  EXPECT_EQ(stages(131072, false), "4");
+}
+
+// Which have the most macros.
+TEST(LongPlan, LongRowsOfLargeTensorsHaveAKernel) {
+  const auto ids = kernel_ids_of([](const Device& device, Encoder& encoder) {
+    const auto rows = [&] { return must(device.empty(DType::f32, {256, 65537})); };
+    return ops::residual_rms_norm(encoder,
+                                  {.x = rows(), .residual = rows(), .sum = rows(), .y = rows()});
+  });
+  EXPECT_EQ(ids.at(0).name, "rms_norm_long");
+  EXPECT_TRUE(ids.at(0).specialisation.contains("READS_STAY"));
+}
+
 /// Of the only kernel that an operation asks for: what the order of a row's sums follows from.
 template <class Encode>
 Names tiles_of(const Encode& encode) {
@@ -234,6 +276,7 @@ TEST(LongPlan, FusedNormsHaveTheTilesOfPlainOnesOnEveryGpu) {
     return plan ? std::pair(plan->tile.threads, plan->tile.vectors) : std::pair<int64_t, int64_t>();
   };
   for (const ops::GroupSpace& gpu : kGpus) {
+    bool shares_rows = false;
     for (const DType dtype : {DType::f32, DType::bf16}) {
       for (const int64_t dim : {20001, 50000, 100003, 131071}) {
         SCOPED_TRACE(testing::Message() << gpu.units << " units, " << name(dtype) << ", " << dim);
@@ -251,10 +294,12 @@ TEST(LongPlan, FusedNormsHaveTheTilesOfPlainOnesOnEveryGpu) {
         with_residual[kRmsNormResidual] = with_residual[kRmsNormSum] = rows;
         with_scale[kRmsNormScale] = rows;
         const auto expected = tile(params, plain, gpu);
+        shares_rows = shares_rows || expected.first > 0;
         EXPECT_EQ(tile(params, with_residual, gpu), expected);
         EXPECT_EQ(tile(params, with_scale, gpu), expected);
       }
     }
+    EXPECT_TRUE(shares_rows) << gpu.units << " units";
   }
 }
 

@@ -52,8 +52,8 @@ Result<std::shared_ptr<Context>> Context::retain(std::shared_ptr<const Driver> d
   return context;
 }
 
-// Not while another thread retains the same one: on an H200 that many processes shared, a device
-// that was opened just after another one was dropped had a context that was destroyed.
+// Never while another thread retains the same one, which might get a context that is being
+// destroyed.
 Context::~Context() {
   const std::scoped_lock lock(contexts().mutex);
   driver_->cuDevicePrimaryCtxRelease_v2(device_);

@@ -84,9 +84,11 @@ core::Macros macros_of(const RmsNormBackwardParams& params, std::span<const Argu
 }
 
 /// Four packs a thread keep enough bytes in flight. More of them lose 3 to 9 % beside a residual,
-/// which takes registers as well, unless twice as many threads would have few each. Rows of more
-/// than 32 KiB are looped: their second reading finds them in the nearest cache. Shifted rows cost
-/// a thread much that does not depend on how many packs it has: it has as many as registers hold.
+/// which takes registers as well, unless twice as many threads would have few each. A row has the
+/// same bits with a residual and without, so that both have as many, or half as many in twice the
+/// threads where these fold (kernels/common/folded_sum.h). Rows of more than 32 KiB are looped:
+/// their second reading finds them in the nearest cache. Shifted rows cost a thread much that does
+/// not depend on how many packs it has: it has as many as registers hold.
 RowLimits rms_norm_limits(int64_t dim, RowPacks packs, std::span<const Argument> arguments) {
   const bool scale = arguments[kRmsNormScale].bound();
   const bool residual = arguments[kRmsNormResidual].bound();
@@ -100,8 +102,10 @@ RowLimits rms_norm_limits(int64_t dim, RowPacks packs, std::span<const Argument>
   }
   if (dim > 2048 * packs.width) return {.vectors = 4, .group = group, .threads = 512};
   if (packs.width == 8) return {.vectors = 4, .stretch = dim > 8192 ? 6 : 0, .group = group};
-  if (dim <= 6144) return {.vectors = 4, .stretch = 5, .group = group};
-  // Beside a residual as many, or half as many for twice the threads: the same bits.
+  // Rows as long as heads are summed by a SIMD-group, as those are: fused heads have their bits.
+  // Beyond 6144 columns, those without a residual lose up to 9 % in twice the threads.
+  constexpr int64_t kLongestHead = 1024;
+  if (dim > kLongestHead && dim <= 6144) return {.vectors = 4, .stretch = 5, .group = group};
   return {.vectors = 4, .stretch = residual ? 7 : 8, .group = group};
 }
 
@@ -228,14 +232,15 @@ struct StagedShape {
 };
 
 /// The smallest group that does well: two of 512 threads on a multiprocessor, or one of 1024. Both
-/// leave the nearest cache enough for weights. Rows that two of 512 threads would have too few
+/// leave the nearest cache enough for weights. Many rows that two of 512 threads would have too few
 /// bytes of in flight have four of 256, with the same bits: eight packs stand for four of twice the
-/// threads (kernels/common/folded_sum.h). Few rows do better with the 512.
+/// threads. More than six of the eight are there, as the kernel expects (SURE_PACKS).
 std::optional<StagedShape> staged_shape(int64_t packs, int64_t rows, int64_t memory) {
   constexpr int64_t kMostVectors = 12;
-  constexpr StagedShape kQuarter = {256, 8}, kHalf = {512, 4};
-  if (packs <= kQuarter.threads * kQuarter.vectors && kQuarter.memory() <= memory) {
-    return are_few(rows, kHalf.threads) ? kHalf : kQuarter;
+  constexpr StagedShape kQuarter = {256, 8};
+  if (packs <= kQuarter.threads * kQuarter.vectors && 4 * kQuarter.memory() <= memory &&
+      !are_few(rows, 2 * kQuarter.threads)) {
+    return kQuarter;
   }
   const auto shape = [&](int64_t threads) -> StagedShape {
     return {threads, (packs - 1) / threads + 1};
@@ -258,8 +263,8 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
   const auto shape = staged_shape(packs, rows, space.usable());
   if (!shape) return std::nullopt;
   // As measured: of the shorter rows, groups on half of the units read as fast as on all of them.
-  constexpr int64_t kFewVectors = 6;
-  const int64_t most_groups = shape->vectors > kFewVectors ? space.units : space.units / 2;
+  constexpr int64_t kFewPacks = 3072;
+  const int64_t most_groups = packs > kFewPacks ? space.units : space.units / 2;
   const int64_t groups =
       may_share_row(arguments) ? groups_per_row(rows, shape->vectors, most_groups) : 1;
   // Few rows wait for their weights last: registers hold some of them, with the same bits.
@@ -284,8 +289,8 @@ std::optional<Plan> plan_rms_norm_staged(const RmsNormParams& params,
 namespace {
 
 std::span<const TileShape> forward_shapes(const LongRowsLayout& rows) {
-  // With a residual, f32 rows that begin anywhere have 0.73 to 0.83 of the bandwidth of a copy on
-  // an H200 in two groups of 192 threads, and 0.90 to 0.97 in three of 160.
+  // With a residual, f32 rows that begin anywhere have 0.73 to 0.87 of the bandwidth of a copy on
+  // an H200 in groups of 192 threads, and 0.90 to 0.98 in those of 160.
   static constexpr std::array<TileShape, 1> kWide = {{{512, 2, 3}}}, kNarrow = {{{256, 4, 3}}},
                                             kWideShifted = {{{160, 5, 3}}};
   static constexpr std::array<TileShape, 3> kNarrowShifted = {
@@ -301,6 +306,14 @@ RmsNormLongAhead ahead_of(const LongRowsLayout& rows) {
   if (rows.shifted) return kAheadAsks;
   if (rows.width == 4) return kAheadNothing;
   return rows.dim > kManyColumns ? kAheadAsks : kAheadAwaits;
+}
+
+/// One tile more that waits for its row's sums, where that costs no groups.
+int64_t plain_stages(const LongPlan& plan, const GroupSpace& space) {
+  const int64_t more = plan.group_memory / kRmsNormLongStages * kRmsNormLongPlainStages;
+  const int64_t groups = space.groups_per_unit(plan.tile, plan.group_memory);
+  return space.groups_per_unit(plan.tile, more) == groups ? kRmsNormLongPlainStages
+                                                          : kRmsNormLongStages;
 }
 
 /// Whether groups with so much memory do better without a residual in it: one that is alone on its
@@ -322,7 +335,7 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
   LongRowsLayout rows =
       long_layout(params, arguments, packs.shifted, {residual, params.residual},
                   {{arguments[kRmsNormSum], params.sum}, {arguments[kRmsNormY], params.y}},
-                  packs.shifted ? kRmsNormLongPlainStages : kRmsNormLongStages, space);
+                  kRmsNormLongStages, space);
   if (beside == Beside::from_memory) rows.apart = true;
   const int64_t alone = rows.shifted ? kShiftedPacksAlone : kPacksAlone;
   if (params.dim <= alone * rows.width) return std::nullopt;
@@ -331,10 +344,10 @@ std::optional<LongPlan> plan_rms_norm_long(const RmsNormParams& params,
                         forward_shapes(rows));
   if (!plan) return std::nullopt;
   const bool plain = !residual.bound() && !arguments[kRmsNormScale].bound();
-  const int64_t stages = plain ? rows.stages : kRmsNormLongStages;
+  const int64_t stages = plain && rows.shifted ? plain_stages(*plan, space) : kRmsNormLongStages;
   const bool beside_x = residual.bound() && !rows.apart;
   const int64_t all_stages = stages + (beside_x ? kRmsNormLongResidualStages : 0);
-  plan->group_memory = plan->group_memory / rows.stages * all_stages;
+  plan->group_memory = plan->group_memory / kRmsNormLongStages * all_stages;
   if (beside_x && leaves_no_room(*plan, rows)) return std::nullopt;
   plan->counters = plan->tiles * plan->together;
   plan->plan.key.macros.add({{"AHEAD", int64_t{ahead_of(rows)}}, {"STAGES", stages}});
