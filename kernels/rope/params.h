@@ -22,7 +22,10 @@ struct HeadStrides {
   int64_t token, head;
 };
 
-/// A pair's number as digits of three bits: a head has at most 1024 elements.
+/// Elements of a head, at most. Norms of rows that may be heads are summed as heads are.
+enum { kMaxHeadDim = 1024 };
+
+/// A pair's number as digits of three bits.
 enum { kPairDigits = 3, kDigitBits = 3, kDigitValues = 1 << kDigitBits };
 
 /// high + low, |low| <= ulp(high) / 2.

@@ -8,6 +8,7 @@
 #include "core/footprint.hpp"
 #include "cuda/params.h"
 #include "ops/rows.hpp"
+#include "rope/params.h"
 
 namespace norite::ops {
 
@@ -104,8 +105,7 @@ RowLimits rms_norm_limits(int64_t dim, RowPacks packs, std::span<const Argument>
   if (packs.width == 8) return {.vectors = 4, .stretch = dim > 8192 ? 6 : 0, .group = group};
   // Rows as long as heads are summed by a SIMD-group, as those are: fused heads have their bits.
   // Beyond 6144 columns, those without a residual lose up to 9 % in twice the threads.
-  constexpr int64_t kLongestHead = 1024;
-  if (dim > kLongestHead && dim <= 6144) return {.vectors = 4, .stretch = 5, .group = group};
+  if (dim > kMaxHeadDim && dim <= 6144) return {.vectors = 4, .stretch = 5, .group = group};
   return {.vectors = 4, .stretch = residual ? 7 : 8, .group = group};
 }
 

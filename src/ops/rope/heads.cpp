@@ -11,7 +11,6 @@ namespace norite::ops {
 
 namespace {
 
-constexpr int64_t kMaxHeadDim = 1024;
 constexpr int64_t kMaxPosition = INT32_MAX;
 
 Result<void> check_cached(const Check& check, const RopeAngles& angles, const HeadShape& shape) {
@@ -71,7 +70,7 @@ Result<HeadShape> check_heads(const Check& check, const Named& x, int64_t half_r
   HeadShape shape{extents[0], extents[1], extents[2], half_rope_dim};
   if (shape.head_dim % 2 != 0 || shape.head_dim > kMaxHeadDim) {
     return check.refuse(x.name, fmt::format("has head_dim {}", shape.head_dim),
-                        fmt::format("an even one up to {}", kMaxHeadDim));
+                        fmt::format("an even one up to {}", int64_t{kMaxHeadDim}));
   }
   if (half_rope_dim == -1) shape.half_rope_dim = shape.head_dim / 2;
   if (shape.half_rope_dim < 0 || shape.half_rope_dim > shape.head_dim / 2) {

@@ -25,7 +25,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace norite::cpu::HWY_NAMESPACE {
 
-inline constexpr int64_t kMaxHeadDim = 1024;
 inline constexpr int64_t kMaxPairs = kMaxHeadDim / 2;
 
 /// Cosine and sine of `turns` in [-0.5, 0.5], to 3e-7; exactly 1 and 0 for 0.
