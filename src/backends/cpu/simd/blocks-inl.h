@@ -311,7 +311,10 @@ HWY_INLINE void for_blocks(int64_t dim, Body body) {
   constexpr int64_t kBlock = static_cast<int64_t>(block());
   int64_t i = 0;
   for (; i + kBlock <= dim; i += kBlock) body(i, block());
-  if (!kWhole && i < dim) body(i, static_cast<size_t>(dim - i));
+  if (!kWhole && i < dim) {
+    Body copy = body;  // what body captures stays in registers, whether this call is inlined or not
+    copy(i, static_cast<size_t>(dim - i));
+  }
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

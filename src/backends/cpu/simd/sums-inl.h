@@ -51,8 +51,10 @@ HWY_INLINE void accumulate_blocks(int64_t dim, Sums& even, Sums& odd, Accumulate
     i += kBlock;
   }
   if (i < dim) {
-    Sums last = odd;  // odd itself stays in registers, whether this call is inlined or not
-    accumulate(last, i, static_cast<size_t>(dim - i));
+    // odd, and what accumulate captures, stay in registers, whether this call is inlined or not.
+    Sums last = odd;
+    Accumulate copy = accumulate;
+    copy(last, i, static_cast<size_t>(dim - i));
     odd = last;
   }
 }
