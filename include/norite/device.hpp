@@ -48,6 +48,9 @@ struct DeviceOptions {
   int threads = 0;
   /// CPU: a SIMD level of cpu_targets() instead of the best one. Empty asks NORITE_CPU_TARGET.
   std::string cpu_target = {};
+  /// CPU: KiB of a core's L1 data cache. How norms go over memory depends on it, bits do not.
+  /// 0 asks NORITE_CPU_L1_KIB, else the system.
+  int cpu_l1_kib = 0;
   /// CPU: `text` runs operations from the kernels that GPUs run, in the executor of kernel text.
   /// null: `text` plans operations as for a GPU.
   BuiltinForm builtins = BuiltinForm::native;
@@ -67,8 +70,8 @@ class NORITE_API Device {
   /// Opens a device by id. An empty id asks NORITE_DEVICE, else takes the best device here.
   [[nodiscard]] static Result<Device> open(std::string_view id = {},
                                            const DeviceOptions& options = {});
-  /// Every device that open() could give, the best first; then GPUs that are not usable here, or one
-  /// for want of NVIDIA's driver, with the reason. They compute nothing.
+  /// Every device that open() could give, the best first; then GPUs that are not usable here, or
+  /// one for want of NVIDIA's driver, with the reason. They compute nothing.
   [[nodiscard]] static std::vector<DeviceInfo> list();
   /// The backends of this build, the best first, whether there is a device for them here or not.
   /// No driver is started for this.

@@ -28,6 +28,20 @@ std::vector<std::string> read_all(std::initializer_list<const char*> names) {
   return values;
 }
 
+// From 1 to `most`.
+Result<std::optional<int>> read_number(const char* name, int most) {
+  const auto text = read(name);
+  if (!text) return std::nullopt;
+  int number = 0;
+  const char* end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, number);
+  if (error != std::errc() || stop != end || number < 1 || number > most) {
+    return fail(Code::invalid_argument,
+                fmt::format("{} is \"{}\", expected 1 to {}", name, *text, most));
+  }
+  return number;
+}
+
 }  // namespace
 
 std::optional<std::string> device() { return read("NORITE_DEVICE"); }
@@ -68,17 +82,8 @@ std::string temporary_folder() { return read("TMPDIR").value_or("/tmp"); }
 
 std::string search_path() { return read("PATH").value_or("/usr/local/bin:/usr/bin:/bin"); }
 
-Result<std::optional<int>> num_threads() {
-  const auto text = read("NORITE_NUM_THREADS");
-  if (!text) return std::nullopt;
-  int threads = 0;
-  const char* end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, threads);
-  if (error != std::errc() || stop != end || threads < 1 || threads > 1024) {
-    return fail(Code::invalid_argument,
-                fmt::format("NORITE_NUM_THREADS is \"{}\", expected 1 to 1024", *text));
-  }
-  return threads;
-}
+Result<std::optional<int>> num_threads() { return read_number("NORITE_NUM_THREADS", 1024); }
+
+Result<std::optional<int>> cpu_l1_kib() { return read_number("NORITE_CPU_L1_KIB", kMostL1Kib); }
 
 }  // namespace norite::core::env

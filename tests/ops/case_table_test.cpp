@@ -42,6 +42,18 @@ INSTANTIATE_TEST_SUITE_P(EveryDevice, CaseTable,
                                           testing::ValuesIn(cases::operations())),
                          test::InstanceName());
 
+std::vector<std::string> norms() {
+  std::vector<std::string> operations = cases::operations();
+  std::erase_if(operations,
+                [](const std::string& op) { return op.find("rms_norm") == std::string::npos; });
+  return operations;
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryPasses, CaseTable,
+                         testing::Combine(testing::ValuesIn(test::tested_passes()),
+                                          testing::ValuesIn(norms())),
+                         test::InstanceName());
+
 // `verify`, `bench` and `demo` show what the library can do: all of it.
 TEST(Suites, HaveEveryOperation) {
   for (const std::string& op : cases::operations()) {

@@ -25,6 +25,11 @@ inline std::vector<std::string> tested_devices() {
   return names;
 }
 
+/// The CPU's best level, as processors with a smaller and with a larger L1 go over rows in norms.
+inline constexpr const char* kJoined = "joined";
+inline constexpr const char* kApart = "apart";
+inline std::vector<std::string> tested_passes() { return {kJoined, kApart}; }
+
 /// For tests of bits alone: under a sanitizer the best and the narrowest, without emulated vectors,
 /// which take long there; other tests watch the memory of all.
 inline std::vector<std::string> compared_levels() {
@@ -48,6 +53,8 @@ inline std::vector<std::string> cpu_and_cuda() { return {"cpu", kCuda}; }
 inline Result<Device> open_tested(const std::string& name) {
   if (name == kCuda || name == "cpu") return Device::open(name);
   if (name == kText) return Device::open("cpu", {.builtins = BuiltinForm::text});
+  if (name == kJoined) return Device::open("cpu", {.cpu_l1_kib = 32});
+  if (name == kApart) return Device::open("cpu", {.cpu_l1_kib = 48});
   return Device::open("cpu", {.cpu_target = name});
 }
 

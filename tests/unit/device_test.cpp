@@ -41,6 +41,7 @@ class DeviceTest : public ::testing::Test {
   ScopedEnv device_{"NORITE_DEVICE", nullptr};
   ScopedEnv threads_{"NORITE_NUM_THREADS", nullptr};
   ScopedEnv target_{"NORITE_CPU_TARGET", nullptr};
+  ScopedEnv l1_{"NORITE_CPU_L1_KIB", nullptr};
 };
 
 TEST_F(DeviceTest, list_names_what_can_be_opened) {
@@ -105,6 +106,20 @@ TEST_F(DeviceTest, threads_come_from_the_options_or_the_environment) {
   EXPECT_NE(must(Device::open("cpu")).info().details.find("3 threads"), std::string::npos);
   const auto devices = Device::list();
   EXPECT_EQ(std::ranges::find(devices, "cpu", &DeviceInfo::id)->threads, 3);
+}
+
+TEST_F(DeviceTest, an_l1_out_of_range_is_refused) {
+  for (const int kib : {-1, 65537, INT32_MAX, INT32_MIN}) {
+    expect_refused(Device::open("cpu", {.cpu_l1_kib = kib}), {"L1", std::to_string(kib)});
+  }
+  for (const char* text : {"0", "-1", "65537", "32K", "large", " 48"}) {
+    const ScopedEnv l1("NORITE_CPU_L1_KIB", text);
+    expect_refused(Device::open("cpu"), {"NORITE_CPU_L1_KIB", text});
+    EXPECT_TRUE(Device::open("cpu", {.cpu_l1_kib = 48})) << "the option goes first";
+    EXPECT_FALSE(Device::list().empty());
+  }
+  const ScopedEnv l1("NORITE_CPU_L1_KIB", "32");
+  EXPECT_TRUE(Device::open("cpu"));
 }
 
 TEST_F(DeviceTest, a_thread_count_out_of_range_is_refused) {

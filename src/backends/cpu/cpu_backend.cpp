@@ -3,14 +3,10 @@
 
 #include <fmt/format.h>
 #include <oneapi/tbb/info.h>
-#ifdef __APPLE__
-#include <sys/sysctl.h>
-#endif
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <mutex>
 #include <new>
@@ -29,7 +25,7 @@ namespace {
 
 struct KernelRow {
   std::string_view name;
-  KernelFunction (*select)(const SimdLevel&);
+  KernelFunction (*select)(const Processor&);
 };
 
 constexpr std::array kKernels = {
@@ -41,25 +37,6 @@ constexpr std::array kKernels = {
     KernelRow{"elementwise", elementwise},
     KernelRow{"flash_attn_train_bwd_compute_d", flash_attn_train_bwd_compute_d},
 };
-
-std::string processor_name() {
-#ifdef __APPLE__
-  std::array<char, 128> name = {};
-  size_t bytes = name.size() - 1;
-  const bool known =
-      ::sysctlbyname("machdep.cpu.brand_string", name.data(), &bytes, nullptr, 0) == 0;
-  return known ? name.data() : "CPU";
-#else
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  for (std::string line; std::getline(cpuinfo, line);) {
-    if (line.starts_with("model name")) {
-      const size_t colon = line.find(':');
-      if (colon != std::string::npos && colon + 2 < line.size()) return line.substr(colon + 2);
-    }
-  }
-  return "CPU";
-#endif
-}
 
 DeviceInfo describe(int threads, const SimdLevel& level) {
   DeviceInfo info;
@@ -78,8 +55,11 @@ DeviceInfo describe(int threads, const SimdLevel& level) {
 
 class CpuBackend final : public core::Backend {
  public:
-  CpuBackend(int threads, const SimdLevel& level, const DeviceOptions& options)
-      : info_(describe(threads, level)), level_(level), options_(options), executor_(threads) {}
+  CpuBackend(int threads, const Processor& processor, const DeviceOptions& options)
+      : info_(describe(threads, processor.level)),
+        processor_(processor),
+        options_(options),
+        executor_(threads) {}
 
   [[nodiscard]] const DeviceInfo& info() const noexcept override { return info_; }
 
@@ -110,7 +90,7 @@ class CpuBackend final : public core::Backend {
   [[nodiscard]] NativeFunction native_builtin(std::string_view name) const override {
     if (options_.builtins == BuiltinForm::text) return {};
     for (const KernelRow& row : kKernels) {
-      if (row.name == name) return row.select(level_);
+      if (row.name == name) return row.select(processor_);
     }
     return {};
   }
@@ -198,7 +178,7 @@ class CpuBackend final : public core::Backend {
   }
 
   DeviceInfo info_;
-  SimdLevel level_;
+  Processor processor_;
   DeviceOptions options_;
   mutable std::mutex cache_mutex_;
   std::optional<core::ObjectCache> cache_;
@@ -223,6 +203,23 @@ Result<SimdLevel> choose_level(const DeviceOptions& options) {
                                                     : options.cpu_target);
 }
 
+// Option, else environment, else what the system says, else what every processor has.
+Result<int64_t> choose_l1_bytes(const DeviceOptions& options) {
+  constexpr int kLeastKib = 32;
+  if (options.cpu_l1_kib < 0 || options.cpu_l1_kib > core::env::kMostL1Kib) {
+    return fail(Code::invalid_argument,
+                fmt::format("cpu: an L1 of {} KiB, expected 1 to {}, or 0 for the processor's own",
+                            options.cpu_l1_kib, core::env::kMostL1Kib));
+  }
+  std::optional<int> kib;
+  if (options.cpu_l1_kib > 0) {
+    kib = options.cpu_l1_kib;
+  } else {
+    NORITE_TRY_ASSIGN(kib, core::env::cpu_l1_kib());
+  }
+  return int64_t{kib ? *kib : reported_l1_kib().value_or(kLeastKib)} << 10;
+}
+
 }  // namespace
 
 std::vector<DeviceInfo> list() {
@@ -233,7 +230,8 @@ std::vector<DeviceInfo> list() {
 Result<std::shared_ptr<core::Backend>> open(int, const DeviceOptions& options) {
   NORITE_TRY_ASSIGN(const int threads, choose_threads(options));
   NORITE_TRY_ASSIGN(const SimdLevel level, choose_level(options));
-  return std::make_shared<CpuBackend>(threads, level, options);
+  NORITE_TRY_ASSIGN(const int64_t l1, choose_l1_bytes(options));
+  return std::make_shared<CpuBackend>(threads, Processor{level, l1}, options);
 }
 
 }  // namespace norite::cpu

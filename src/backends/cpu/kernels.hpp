@@ -2,20 +2,20 @@
 // The built-in kernels of the CPU backend, each compiled for every SIMD level.
 #pragma once
 
-#include "backends/cpu/simd/level.hpp"
+#include "backends/cpu/processor.hpp"
 #include "norite/native_kernel.hpp"
 
 namespace norite::cpu {
 
 using KernelFunction = Result<void> (*)(const NativeCall&);
 
-// Each returns its kernel for one SIMD level. Argument positions and constants: kernels/*/params.h.
-KernelFunction rms_norm(const SimdLevel& level);
-KernelFunction rms_norm_backward(const SimdLevel& level);
-KernelFunction sum_partials(const SimdLevel& level);
-KernelFunction fused_head_norm_rope(const SimdLevel& level);
-KernelFunction fused_head_norm_rope_backward(const SimdLevel& level);
-KernelFunction elementwise(const SimdLevel& level);
-KernelFunction flash_attn_train_bwd_compute_d(const SimdLevel& level);
+// Each returns its kernel for one processor. Argument positions and constants: kernels/*/params.h.
+KernelFunction rms_norm(const Processor& processor);
+KernelFunction rms_norm_backward(const Processor& processor);
+KernelFunction sum_partials(const Processor& processor);
+KernelFunction fused_head_norm_rope(const Processor& processor);
+KernelFunction fused_head_norm_rope_backward(const Processor& processor);
+KernelFunction elementwise(const Processor& processor);
+KernelFunction flash_attn_train_bwd_compute_d(const Processor& processor);
 
 }  // namespace norite::cpu

@@ -62,8 +62,8 @@ namespace norite::cpu {
 
 HWY_EXPORT(ComputeDKernel);
 
-KernelFunction flash_attn_train_bwd_compute_d(const SimdLevel& level) {
-  return NORITE_SIMD_SELECT(ComputeDKernel, level);
+KernelFunction flash_attn_train_bwd_compute_d(const Processor& processor) {
+  return NORITE_SIMD_SELECT(ComputeDKernel, processor.level);
 }
 
 }  // namespace norite::cpu

@@ -153,8 +153,8 @@ namespace norite::cpu {
 
 HWY_EXPORT(ElementwiseKernel);
 
-KernelFunction elementwise(const SimdLevel& level) {
-  return NORITE_SIMD_SELECT(ElementwiseKernel, level);
+KernelFunction elementwise(const Processor& processor) {
+  return NORITE_SIMD_SELECT(ElementwiseKernel, processor.level);
 }
 
 }  // namespace norite::cpu

@@ -55,8 +55,8 @@ namespace norite::cpu {
 
 HWY_EXPORT(SumPartialsKernel);
 
-KernelFunction sum_partials(const SimdLevel& level) {
-  return NORITE_SIMD_SELECT(SumPartialsKernel, level);
+KernelFunction sum_partials(const Processor& processor) {
+  return NORITE_SIMD_SELECT(SumPartialsKernel, processor.level);
 }
 
 }  // namespace norite::cpu

@@ -205,9 +205,9 @@ namespace norite::cpu {
 HWY_EXPORT(HeadNormRopeKernel);
 HWY_EXPORT(HeadNormRopeBF16Kernel);
 
-KernelFunction fused_head_norm_rope(const SimdLevel& level) {
-  return level.bf16 ? NORITE_SIMD_SELECT(HeadNormRopeBF16Kernel, level)
-                    : NORITE_SIMD_SELECT(HeadNormRopeKernel, level);
+KernelFunction fused_head_norm_rope(const Processor& processor) {
+  return processor.level.bf16 ? NORITE_SIMD_SELECT(HeadNormRopeBF16Kernel, processor.level)
+                    : NORITE_SIMD_SELECT(HeadNormRopeKernel, processor.level);
 }
 
 }  // namespace norite::cpu

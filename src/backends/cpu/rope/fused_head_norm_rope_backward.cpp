@@ -286,9 +286,9 @@ namespace norite::cpu {
 HWY_EXPORT(HeadNormRopeBackwardKernel);
 HWY_EXPORT(HeadNormRopeBackwardBF16Kernel);
 
-KernelFunction fused_head_norm_rope_backward(const SimdLevel& level) {
-  return level.bf16 ? NORITE_SIMD_SELECT(HeadNormRopeBackwardBF16Kernel, level)
-                    : NORITE_SIMD_SELECT(HeadNormRopeBackwardKernel, level);
+KernelFunction fused_head_norm_rope_backward(const Processor& processor) {
+  return processor.level.bf16 ? NORITE_SIMD_SELECT(HeadNormRopeBackwardBF16Kernel, processor.level)
+                    : NORITE_SIMD_SELECT(HeadNormRopeBackwardKernel, processor.level);
 }
 
 }  // namespace norite::cpu

@@ -286,12 +286,16 @@ HWY_INLINE Block round_to(Block v) {
   return E::unpack(E::pack(v));
 }
 
-/// Asks the L2 cache for the memory of one block. The L1 cache stays with what is in use, and its
-/// few miss slots stay free. Harmless past the end of a row.
-template <class T>
+enum class Cache { l1 = 3, l2 = 2 };  // as __builtin_prefetch counts
+
+/// Asks a cache for the memory of one block. With the L2, the L1 cache stays with what is in use,
+/// and its few miss slots stay free. Harmless past the end of a row.
+template <Cache kCache = Cache::l2, class T>
 HWY_INLINE void prefetch_block(const T* from) {
   constexpr size_t kLine = 64 / sizeof(T);
-  for (size_t i = 0; i < block(); i += kLine) __builtin_prefetch(from + i, 0, 2);
+  for (size_t i = 0; i < block(); i += kLine) {
+    __builtin_prefetch(from + i, 0, static_cast<int>(kCache));
+  }
 }
 
 /// The same in a loop that stores by kStore. One that streams reads memory as fast as it writes it,
@@ -302,6 +306,12 @@ HWY_INLINE void prefetch_block_beside(const T* from) {
   constexpr size_t kBlocksInLine = std::max<size_t>(1, 64 / (block() * sizeof(T)));
   constexpr size_t kTimesEach = std::max<size_t>(1, kTimes / kBlocksInLine);
   for (size_t i = 0; i < (kStore == Store::streaming ? kTimesEach : 1); ++i) prefetch_block(from);
+}
+
+/// Asks the L1 for a block of 16-bit elements. With f32 the hardware's own prefetching keeps up.
+template <class T>
+HWY_INLINE void prefetch_narrow_block(const T* from) {
+  if constexpr (sizeof(T) < sizeof(float)) prefetch_block<Cache::l1>(from);
 }
 
 /// Calls body(i, count) for every block of [0, dim): count is block(), a constant to the compiler,
