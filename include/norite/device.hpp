@@ -60,11 +60,12 @@ struct DeviceOptions {
   /// CPU: a dispatch of kernel text that runs longer is cancelled, with timeout. 0 is no limit.
   double kernel_time_limit_seconds = 0;
   /// CUDA: a CUstream or cudaStream_t of that GPU (null is its default stream) that all work goes
-  /// to, in the order of the calls. It must outlive the device's buffers.
+  /// to, in the order of the calls. It must outlive the device and its buffers.
   std::optional<void*> cuda_stream = {};
 };
 
-/// A handle on an opened device; copies refer to the same one. May be shared between threads.
+/// A handle on an opened device; copies refer to the same one. May be shared between threads. The
+/// last one to go, of encoders and graphs too, waits for what was submitted.
 class NORITE_API Device {
  public:
   /// Opens a device by id. An empty id asks NORITE_DEVICE, else takes the best device here.

@@ -16,6 +16,8 @@ class DeviceState {
  public:
   explicit DeviceState(std::shared_ptr<Backend> backend)
       : backend_(std::move(backend)), registry_(backend_), pool_(backend_) {}
+  /// Waits for what was submitted: what the caller lent the device is the caller's again.
+  ~DeviceState() { backend_->wait_idle(); }
 
   [[nodiscard]] static Device handle(std::shared_ptr<DeviceState> state) {
     return Device(std::move(state));

@@ -3,6 +3,8 @@
 #include "norite/cuda.hpp"
 
 #include <array>
+#include <chrono>
+#include <thread>
 
 #include "unit/cuda_support.hpp"
 
@@ -61,6 +63,23 @@ TEST_F(CudaInteropTest, work_goes_to_the_caller_s_stream) {
   must(encoder.dispatch(pipeline, arguments));
   must(encoder.submit_and_wait());
   EXPECT_EQ(stand_in().launches.at(0).stream, &stream);
+}
+
+// Someone who has waited for the stream, and has dropped everything, may destroy it.
+TEST_F(CudaInteropTest, nothing_of_the_caller_s_is_in_use_when_the_device_is_gone) {
+  stand_in().on_wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
+  auto owner = std::make_shared<int>(0);
+  {
+    int stream = 0;
+    const Device device = must(open(0, {.cuda_stream = &stream}));
+    const Pipeline pipeline =
+        must(kernel(device, "nothing", "kernel void nothing(device int* y [[buffer(0)]]) {}"));
+    const Argument arguments[] = {must(cuda::wrap(device, memory_.data(), DType::i32, {8}, owner))};
+    Encoder encoder = device.encoder();
+    must(encoder.dispatch(pipeline, arguments));
+    must(encoder.submit());
+  }
+  EXPECT_EQ(owner.use_count(), 1);
 }
 
 }  // namespace

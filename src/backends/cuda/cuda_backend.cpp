@@ -31,7 +31,7 @@ class CudaBackend final : public core::Backend {
   // Nothing may be copying when the memory for copies goes.
   ~CudaBackend() override {
     const Current current(*context_);
-    (void)stream_->synchronise();
+    stream_->settle();
   }
 
   [[nodiscard]] const DeviceInfo& info() const noexcept override { return gpu_.info; }

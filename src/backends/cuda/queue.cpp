@@ -203,7 +203,7 @@ Result<void> Queue::replay(std::span<const core::Command> commands, CUgraphExec 
 void Queue::wait_idle() {
   waiter_.drain();
   const Current current(ends_->stream->context());
-  (void)ends_->stream->synchronise();  // a lost device has nothing left to wait for
+  ends_->stream->settle();
 }
 
 }  // namespace norite::cuda

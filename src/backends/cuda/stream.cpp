@@ -22,6 +22,8 @@ Stream::~Stream() {
   driver().cuStreamDestroy_v2(handle_);
 }
 
+void Stream::settle() const { driver().cuStreamSynchronize(handle_); }
+
 Result<void> Stream::synchronise() const {
   return context_->check(driver().cuStreamSynchronize(handle_), "waiting for the stream");
 }

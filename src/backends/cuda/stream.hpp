@@ -26,6 +26,8 @@ class Stream {
   [[nodiscard]] bool own() const noexcept { return own_; }
   /// Waits until everything on it has ended.
   [[nodiscard]] Result<void> synchronise() const;
+  /// The same where nobody is left to hear of an error.
+  void settle() const;
 
  private:
   Stream(std::shared_ptr<Context> context, CUstream handle, bool own)

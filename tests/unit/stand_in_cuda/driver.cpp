@@ -270,6 +270,7 @@ STAND_IN(cuStreamWaitEvent, CUstream stream, CUevent event, unsigned) {
   return CUDA_SUCCESS;
 }
 STAND_IN(cuEventSynchronize, CUevent) {
+  if (stand_in_cuda()->on_wait) stand_in_cuda()->on_wait();
   const std::scoped_lock lock(mutex);
   const int fault = stand_in_cuda()->fault_after_launch;
   if (fault != 0 && !current.empty() && busy.contains(current.back())) {

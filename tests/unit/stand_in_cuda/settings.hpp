@@ -36,6 +36,7 @@ struct StandInCuda {
   int own_shared_bytes = 0;
   unsigned long long foreign = 0;  // an address that is another GPU's
   std::function<void(const StandInLaunch&)> on_launch;
+  std::function<void()> on_wait;  // for an event
 
   // What goes wrong. `failing` names one function, which gives `error` after so many calls that
   // succeed; a fault answers every call on a GPU that has launched something, from the next wait
