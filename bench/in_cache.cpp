@@ -31,8 +31,9 @@ using norite::bench::microseconds;
 constexpr int64_t kRows = 64;
 constexpr int64_t kDim = 4096;
 constexpr float kEps = 1e-6f;
-/// They take turns: what else runs on a machine slows it down for seconds at a time.
-constexpr int kRounds = 60, kRunsOfRound = 30;
+/// They take turns: what else runs on a machine slows it down for seconds at a time. A second core
+/// that has had nothing to do for milliseconds is slow at first, for hundreds of microseconds.
+constexpr int kRounds = 60, kScalarRuns = 30, kRuns = 200;
 constexpr double kTwoCores = 1.9;
 
 template <class Function>
@@ -77,9 +78,9 @@ struct Contender {
   std::function<void()> run;
   std::vector<double> times = {}, kept = {};
 
-  std::vector<double> run_some() {
+  std::vector<double> run_some(int count) {
     std::vector<double> latest;
-    for (int i = 0; i < kRunsOfRound; ++i) latest.push_back(time_of(run));
+    for (int i = 0; i < count; ++i) latest.push_back(time_of(run));
     times.insert(times.end(), latest.begin(), latest.end());
     return latest;
   }
@@ -132,9 +133,9 @@ norite::Result<void> compare(DType dtype) {
   NORITE_TRY_ASSIGN(Contender two, on_threads(dtype, 2, result));
   int rounds_on_two_cores = 0;
   for (int round = 0; round < kRounds; ++round) {
-    scalar.run_some();
+    scalar.run_some(kScalarRuns);
     const double before = gain_of_two_cores();
-    const std::vector<double> by_one = one.run_some(), by_two = two.run_some();
+    const std::vector<double> by_one = one.run_some(kRuns), by_two = two.run_some(kRuns);
     if (std::min(before, gain_of_two_cores()) < kTwoCores) continue;
     ++rounds_on_two_cores;
     one.keep(by_one);
