@@ -16,6 +16,7 @@
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/memory.hpp"
 #include "backends/cpu/msl/text_kernel.hpp"
+#include "backends/cpu/processor.hpp"
 #include "backends/cpu/queue.hpp"
 #include "core/env.hpp"
 

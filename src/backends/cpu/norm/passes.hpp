@@ -2,6 +2,8 @@
 // How norms go over a row twice.
 #pragma once
 
+#include <hwy/detect_targets.h>
+
 #include <algorithm>
 #include <cstdint>
 
@@ -20,9 +22,15 @@ enum class Passes {
   apart,
 };
 
-/// Measured with 32 KiB of L1 (Zen 4: joined) and 48 KiB (Zen 5: apart); see bench/README.md.
+/// Of a SIMD level, as one of Highway's targets, whose better ones have lower values. Narrower
+/// vectors than AVX-512's are bound by arithmetic, which joined passes have less of.
+inline constexpr bool may_be_apart(int64_t target) { return target <= HWY_AVX3; }
+
+/// Measured with 32 KiB of L1 (Zen 4) and with 48 (Zen 5): see bench/README.md. Other processors
+/// with AVX-512 follow the size of their L1 unmeasured.
 inline Passes passes_for(const Processor& processor) {
-  return processor.l1_bytes >= int64_t{48} << 10 ? Passes::apart : Passes::joined;
+  const bool apart = processor.l1_bytes >= int64_t{48} << 10;
+  return apart && may_be_apart(processor.level.hwy_targets) ? Passes::apart : Passes::joined;
 }
 
 inline constexpr int64_t kMostRowsAPass = 16;

@@ -10,7 +10,7 @@
 #include <hwy/highway.h>
 
 #include "backends/cpu/kernels.hpp"
-#include "backends/cpu/norm/passes-inl.h"
+#include "backends/cpu/norm/passes.hpp"
 #include "backends/cpu/norm/rms_norm_apart-inl.h"
 #include "backends/cpu/norm/rms_norm_joined-inl.h"
 #include "backends/cpu/simd/dispatch.hpp"
@@ -18,24 +18,20 @@
 HWY_BEFORE_NAMESPACE();
 namespace norite::cpu::HWY_NAMESPACE {
 
-template <Passes kPasses>
+template <template <class> class Norm>
 Result<void> run_rms_norm(const NativeCall& call) {
-  with_element(call.view(kRmsNormX).dtype(), [&](auto element) {
-    using E = decltype(element);
-    if constexpr (kPasses == Passes::apart && kPassesMayBeApart) {
-      RmsNormApart<E>(call).run(call);
-    } else {
-      RmsNormJoined<E>(call).run(call);
-    }
-  });
+  with_element(call.view(kRmsNormX).dtype(),
+               [&](auto element) { Norm<decltype(element)>(call).run(call); });
   return {};
 }
 
 Result<void> RmsNormJoinedKernel(const NativeCall& call) {
-  return run_rms_norm<Passes::joined>(call);
+  return run_rms_norm<RmsNormJoined>(call);
 }
+
 Result<void> RmsNormApartKernel(const NativeCall& call) {
-  return run_rms_norm<Passes::apart>(call);
+  if constexpr (may_be_apart(HWY_TARGET)) return run_rms_norm<RmsNormApart>(call);
+  return run_rms_norm<RmsNormJoined>(call);  // never chosen
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

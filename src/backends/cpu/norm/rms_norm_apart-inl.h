@@ -25,7 +25,7 @@ template <class E>
 class RmsNormApart : public RmsNormRows<E> {
   using Rows = RmsNormRows<E>;
   using Rows::add_residual, Rows::finish_sum, Rows::is_streaming, Rows::multiply, Rows::row_at,
-      Rows::scale_block, Rows::sum_block, Rows::sum_of_squares;
+      Rows::scale_block, Rows::sum_block, Rows::sum_squares;
   using Rows::first_, Rows::params_, Rows::row_bytes_, Rows::rows_, Rows::weights_;
   using typename Rows::Raw, typename Rows::Row;
 
@@ -41,12 +41,12 @@ class RmsNormApart : public RmsNormRows<E> {
     const float* const weight = weights_.here();
     const int64_t read_bytes = row_bytes_ * (first_.scale || first_.residual ? 2 : 1);
     const int64_t together = rows_a_pass(read_bytes);
-    const int64_t ahead = std::max(together, rows_ahead(read_bytes));
+    const int64_t ahead = rows_ahead(read_bytes);
     const auto later = [=, this](int64_t r) { return row_at(std::min(r + ahead, rows_ - 1)); };
     std::array<float, kMostRowsAPass> rms_inv;
     for (int64_t r = begin; r < end; r += together) {
       const int64_t count = std::min(together, end - r);
-      for (int64_t k = 0; k < count; ++k) rms_inv[k] = add_up(row_at(r + k), later(r + k));
+      for (int64_t k = 0; k < count; ++k) rms_inv[k] = rms_inv_of(row_at(r + k), later(r + k));
       if (!first_.y) continue;
       for (int64_t k = 0; k < count; ++k) write(row_at(r + k), later(r + k), weight, rms_inv[k]);
     }
@@ -61,29 +61,33 @@ class RmsNormApart : public RmsNormRows<E> {
            row.sum != row.x;
   }
 
-  /// The first pass over a row, which gives rms_inv.
-  float add_up(const Row& row, const Row& later) const {
-    if (row.sum) {
-      Raw* const sum = adds_again(row) ? nullptr : row.sum;
-      return finish_sum(row, add_residual(row, sum, [residual = later.residual](int64_t i) {
-                          prefetch_narrow_block(residual + i);
-                        }));
+  /// The first pass over a row. It is all there is to a call without an output of rows: then it
+  /// fetches what the second one would.
+  float rms_inv_of(const Row& row, const Row& later) const {
+    return finish_sum(row, row.sum ? add_residual_of(row, later) : squares_of(row, later));
+  }
+  float add_residual_of(const Row& row, const Row& later) const {
+    return add_residual(row, adds_again(row) ? nullptr : row.sum,
+                        [residual = later.residual](int64_t i)
+                            HWY_ATTR { prefetch_narrow_block(residual + i); });
+  }
+  float squares_of(const Row& row, const Row& later) const {
+    if (row.scale) {  // its first half, each line twice; asking for all of it is a tenth slower
+      return sum_squares(
+          row.x, [scale = row.scale](int64_t i) HWY_ATTR { prefetch_narrow_block(scale + i / 2); });
     }
-    if (row.scale) {
-      return finish_sum(row, sum_of_squares(row.x, [scale = row.scale](int64_t i) {
-                          prefetch_narrow_block(scale + i);
-                        }));
-    }
-    if (fetches_halves()) {
-      return finish_sum(row, sum_of_squares(row.x, [x = later.x](int64_t i) {
-                          prefetch_block<Cache::l1>(x + i / 2);
-                        }));
-    }
-    return finish_sum(row, sum_of_squares(row.x, [](int64_t) {}));
+    const auto fetch_later_x = [&](int halving) {
+      return sum_squares(row.x, [x = later.x, halving](int64_t i)
+                                    HWY_ATTR { prefetch_block<Cache::l1>(x + (i >> halving)); });
+    };
+    if (!row.y) return fetch_later_x(0);
+    if (fetches_halves()) return fetch_later_x(1);
+    return sum_squares(row.x, [](int64_t) {});
   }
 
-  /// Of rows that the L1 holds no two of, the first pass fetches half of the x of a later one,
-  /// unless it has something else to fetch: the second one would get no more than that.
+  /// Of rows that the L1 holds no two of, each pass fetches half of the x of a later one, its lines
+  /// twice, unless the first one has something else to fetch: the second one alone would get no
+  /// more than that.
   bool fetches_halves() const {
     constexpr int64_t kLongBytes = int64_t{16} << 10;
     return sizeof(Raw) < sizeof(float) && row_bytes_ >= kLongBytes && !first_.scale && !first_.sum;
@@ -98,8 +102,10 @@ class RmsNormApart : public RmsNormRows<E> {
   void write_to(const Row& row, const Row& later, const float* weight, float rms_inv) const {
     const Raw* const s = row.sum ? row.sum : row.x;
     if (row.scale) return write_as<kStore, Operand::scale>(s, row, later.x, weight, rms_inv);
-    if (adds_again(row)) {
-      return write_as<kStore, Operand::residual>(row.x, row, later.x, weight, rms_inv);
+    if constexpr (kStore == kStreaming) {
+      if (adds_again(row)) {
+        return write_as<kStore, Operand::residual>(row.x, row, later.x, weight, rms_inv);
+      }
     }
     return write_as<kStore, Operand::none>(s, row, later.x, weight, rms_inv);
   }

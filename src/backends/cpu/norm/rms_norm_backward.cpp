@@ -11,7 +11,7 @@
 #include <hwy/highway.h>
 
 #include "backends/cpu/kernels.hpp"
-#include "backends/cpu/norm/passes-inl.h"
+#include "backends/cpu/norm/passes.hpp"
 #include "backends/cpu/norm/rms_norm_backward_apart-inl.h"
 #include "backends/cpu/norm/rms_norm_backward_joined-inl.h"
 #include "backends/cpu/simd/dispatch.hpp"
@@ -19,24 +19,20 @@
 HWY_BEFORE_NAMESPACE();
 namespace norite::cpu::HWY_NAMESPACE {
 
-template <Passes kPasses>
+template <template <class> class Norm>
 Result<void> run_rms_norm_backward(const NativeCall& call) {
-  with_element(call.view(kRmsNormBackwardX).dtype(), [&](auto element) {
-    using E = decltype(element);
-    if constexpr (kPasses == Passes::apart && kPassesMayBeApart) {
-      RmsNormBackwardApart<E>(call).run(call);
-    } else {
-      RmsNormBackwardJoined<E>(call).run(call);
-    }
-  });
+  with_element(call.view(kRmsNormBackwardX).dtype(),
+               [&](auto element) { Norm<decltype(element)>(call).run(call); });
   return {};
 }
 
 Result<void> RmsNormBackwardJoinedKernel(const NativeCall& call) {
-  return run_rms_norm_backward<Passes::joined>(call);
+  return run_rms_norm_backward<RmsNormBackwardJoined>(call);
 }
+
 Result<void> RmsNormBackwardApartKernel(const NativeCall& call) {
-  return run_rms_norm_backward<Passes::apart>(call);
+  if constexpr (may_be_apart(HWY_TARGET)) return run_rms_norm_backward<RmsNormBackwardApart>(call);
+  return run_rms_norm_backward<RmsNormBackwardJoined>(call);  // never chosen
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE

@@ -31,9 +31,10 @@ inline constexpr int64_t kRowsFinished = 4;
 template <class E>
 class RmsNormBackwardApart : public RmsNormBackwardRows<E> {
   using Rows = RmsNormBackwardRows<E>;
+  using Rows::add_terms, Rows::is_streaming, Rows::load_sums, Rows::rest_of_dx, Rows::row_at,
+      Rows::scale_by, Rows::set_factors, Rows::store_sums;
   using Rows::dresidual_, Rows::dw_, Rows::dx_, Rows::needs_sums_, Rows::params_, Rows::rms_inv_,
       Rows::row_bytes_;
-  using Rows::is_streaming, Rows::load_sums, Rows::row_at, Rows::set_factors, Rows::store_sums;
   using typename Rows::Raw, typename Rows::Row, typename Rows::Sums;
 
  public:
@@ -54,6 +55,7 @@ class RmsNormBackwardApart : public RmsNormBackwardRows<E> {
   void run_rows(int64_t begin, int64_t end, const float* weight, float* dw) const {
     const int64_t together = std::max(kFinished, rows_a_pass(row_bytes_));
     const int64_t ahead = std::max(together, rows_ahead(2 * row_bytes_));
+    static_assert(kFinished <= kMostRowsAPass);
     std::array<Row, kMostRowsAPass> rows;
     for (int64_t r = begin; r < end; r += together) {
       const int64_t count = std::min(together, end - r);
@@ -88,19 +90,16 @@ class RmsNormBackwardApart : public RmsNormBackwardRows<E> {
     std::array<Sums, kRows> even, odd;
     even.fill({zero_block(), zero_block()});
     odd = even;
-    accumulate_blocks(
-        params_.dim, even, odd,
-        [=](std::array<Sums, kRows>& sums, int64_t i, size_t count) HWY_ATTR {
-          const Block w = F32::load(weight + i);
-          for (int64_t k = 0; k < kRows; ++k) {
-            prefetch_narrow_block(later_dy[k] + i);
-            const Block x_k = load_part<E>(x[k] + i, count);
-            const Block dy_k = load_part<E>(dy[k] + i, count);
-            Sums& to = sums[k];
-            if (kSquare) to.squares = mul_add(x_k, x_k, to.squares);
-            to.dot = mul_add({hn::Mul(dy_k.a, w.a), hn::Mul(dy_k.b, w.b)}, x_k, to.dot);
-          }
-        });
+    accumulate_blocks(params_.dim, even, odd,
+                      [=](std::array<Sums, kRows>& sums, int64_t i, size_t count) HWY_ATTR {
+                        const Block w = F32::load(weight + i);
+                        for (int64_t k = 0; k < kRows; ++k) {
+                          prefetch_narrow_block(later_dy[k] + i);
+                          const Block x_k = load_part<E>(x[k] + i, count);
+                          const Block dy_k = load_part<E>(dy[k] + i, count);
+                          add_terms(sums[k], x_k, dy_k, w, kSquare);
+                        }
+                      });
     for (int64_t k = 0; k < kRows; ++k) set_factors(rows[k], even[k], odd[k]);
   }
 
@@ -141,14 +140,13 @@ class RmsNormBackwardApart : public RmsNormBackwardRows<E> {
         prefetch_block<Cache::l1>(later_x[k] + i);
         const Block x_k = load_part<E>(x[k] + i, count);
         const Block dy_k = load_part<E>(dy[k] + i, count);
-        const Block dyr = {hn::Mul(dy_k.a, r[k]), hn::Mul(dy_k.b, r[k])};
+        const Block dyr = scale_by(r[k], dy_k);
         if constexpr (kDw) sums = mul_add(dyr, x_k, sums);
         if constexpr (kDx) {
-          const Block factor = {x_factor[k], x_factor[k]};
-          Block rest = {hn::Mul(x_k.a, factor.a), hn::Mul(x_k.b, factor.b)};
+          Block rest = rest_of_dx(x_factor[k], x_k);
           if constexpr (kDresidual) {
             prefetch_block<Cache::l1>(later_dresidual[k] + i);
-            rest = mul_add(x_k, factor, load_part<E>(dresidual[k] + i, count));
+            rest = rest_of_dx(x_factor[k], x_k, load_part<E>(dresidual[k] + i, count));
           }
           dx_i[k] = mul_add(dyr, F32::load(weight + i), rest);
         }

@@ -22,8 +22,9 @@ namespace norite::cpu::HWY_NAMESPACE {
 template <class E>
 class RmsNormBackwardJoined : public RmsNormBackwardRows<E> {
   using Rows = RmsNormBackwardRows<E>;
+  using Rows::add_terms, Rows::is_streaming, Rows::load_sums, Rows::rest_of_dx, Rows::row_at,
+      Rows::scale_by, Rows::set_factors, Rows::store_sums;
   using Rows::dx_, Rows::needs_sums_, Rows::params_, Rows::rms_inv_, Rows::row_bytes_;
-  using Rows::is_streaming, Rows::load_sums, Rows::row_at, Rows::set_factors, Rows::store_sums;
   using typename Rows::Row, typename Rows::Sums;
 
  public:
@@ -54,9 +55,7 @@ class RmsNormBackwardJoined : public RmsNormBackwardRows<E> {
                           HWY_ATTR {
                             const Block x = load_part<E>(x_at + i, count);
                             const Block dy = load_part<E>(dy_at + i, count);
-                            const Block w = F32::load(weight + i);
-                            if (square) to.squares = mul_add(x, x, to.squares);
-                            to.dot = mul_add({hn::Mul(dy.a, w.a), hn::Mul(dy.b, w.b)}, x, to.dot);
+                            add_terms(to, x, dy, F32::load(weight + i), square);
                             beside(i, count);
                           });
     set_factors(row, even, odd);
@@ -84,13 +83,13 @@ class RmsNormBackwardJoined : public RmsNormBackwardRows<E> {
       prefetch_block_beside<kStore>(row.later_dy + i);
       const Block x = load_part<E>(row.x + i, count);
       const Block dy = load_part<E>(row.dy + i, count);
-      const Block dyr = {hn::Mul(dy.a, r), hn::Mul(dy.b, r)};
+      const Block dyr = scale_by(r, dy);
       // Stores come last: loads from the same place of another page would wait for them.
       if constexpr (kDx) {
-        Block rest = {hn::Mul(x.a, x_factor), hn::Mul(x.b, x_factor)};
+        Block rest = rest_of_dx(x_factor, x);
         if (row.dresidual) {
           prefetch_block_beside<kStore>(row.later_dresidual + i);
-          rest = mul_add(x, {x_factor, x_factor}, load_part<E>(row.dresidual + i, count));
+          rest = rest_of_dx(x_factor, x, load_part<E>(row.dresidual + i, count));
         }
         const Block dx = mul_add(dyr, F32::load(weight + i), rest);
         if constexpr (kDw) add_to_sums(dyr, x, dw + i, count);

@@ -99,6 +99,12 @@ class RmsNormBackwardRows {
     return streaming_ && reinterpret_cast<uintptr_t>(row.dx) % (lanes() * sizeof(float)) == 0;
   }
 
+  /// Adds what a block of a row gives to its sums; square: to those of the squares as well.
+  static HWY_INLINE void add_terms(Sums& to, Block x, Block dy, Block w, bool square) {
+    if (square) to.squares = mul_add(x, x, to.squares);
+    to.dot = mul_add({hn::Mul(dy.a, w.a), hn::Mul(dy.b, w.b)}, x, to.dot);
+  }
+
   /// Sets the factors of a row. Sums are in the order of the forward pass.
   void set_factors(Row& row, const Sums& even, const Sums& odd) const {
     const auto dim = static_cast<float>(params_.dim);
@@ -107,6 +113,15 @@ class RmsNormBackwardRows {
     }
     const float r = row.rms_inv;
     row.x_factor = -(sum_of(even.dot, odd.dot) * r * r / dim * r);
+  }
+
+  static HWY_INLINE Block scale_by(VF factor, Block v) {
+    return {hn::Mul(v.a, factor), hn::Mul(v.b, factor)};
+  }
+  /// dx but for dy * rms_inv * w: x * x_factor [+ dresidual].
+  static HWY_INLINE Block rest_of_dx(VF x_factor, Block x) { return scale_by(x_factor, x); }
+  static HWY_INLINE Block rest_of_dx(VF x_factor, Block x, Block dresidual) {
+    return mul_add(x, {x_factor, x_factor}, dresidual);
   }
 
   // Sums of dw stay in block order while rows are added, but for a last part, which has no room for

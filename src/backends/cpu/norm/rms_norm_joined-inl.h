@@ -24,7 +24,7 @@ template <class E>
 class RmsNormJoined : public RmsNormRows<E> {
   using Rows = RmsNormRows<E>;
   using Rows::add_residual, Rows::finish_sum, Rows::is_streaming, Rows::multiply, Rows::row_at,
-      Rows::scale_block, Rows::sum_of_squares;
+      Rows::scale_block, Rows::sum_squares;
   using Rows::first_, Rows::params_, Rows::row_bytes_, Rows::rows_, Rows::streaming_,
       Rows::weights_;
   using typename Rows::Raw, typename Rows::Row;
@@ -53,7 +53,7 @@ class RmsNormJoined : public RmsNormRows<E> {
       const bool streaming = is_streaming(row);
       Raw* const sum = streaming && kept ? kept.get() : row.sum;
       if (sum) {
-        squares = add_residual(row, sum, [=](int64_t i) {
+        squares = add_residual(row, sum, [=](int64_t i) HWY_ATTR {
           prefetch_block(later.x + i);
           prefetch_block(later.residual + i);
         });
@@ -75,7 +75,7 @@ class RmsNormJoined : public RmsNormRows<E> {
 
   /// Asks for each block just before its load: the hardware then fetches further ahead.
   float sum_of_row(const Raw* x) const {
-    return sum_of_squares(x, [=](int64_t i) { prefetch_block(x + i); });
+    return sum_squares(x, [=](int64_t i) HWY_ATTR { prefetch_block(x + i); });
   }
 
   template <Store kStore>

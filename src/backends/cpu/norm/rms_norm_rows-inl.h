@@ -81,7 +81,7 @@ class RmsNormRows {
 
   /// Calls fetch(i) for every block, before its loads.
   template <class Fetch>
-  float sum_of_squares(const Raw* row, Fetch fetch) const {
+  float sum_squares(const Raw* row, Fetch fetch) const {
     return sum_blocks(params_.dim, [=](Block acc, int64_t i, size_t count) HWY_ATTR {
       fetch(i);
       const Block x = load_part<E>(row + i, count);
@@ -91,8 +91,8 @@ class RmsNormRows {
 
   /// Writes x + residual, rounded, to `sum`, and returns its sum of squares as rounded: the norm of
   /// the sum has the same bits as if it had been computed on its own. Where `sum` is not the output
-  /// (a copy for the second pass, or nullptr), that is streamed from here, so that both passes
-  /// write. Calls fetch(i) for every block, before its loads.
+  /// (a copy for the second pass, or nullptr), the output is streamed from here, so that both
+  /// passes write. Calls fetch(i) for every block, before its loads.
   template <class Fetch>
   float add_residual(Row row, Raw* sum, Fetch fetch) const {
     Raw* const streamed = sum == row.sum ? nullptr : row.sum;

@@ -207,7 +207,7 @@ HWY_EXPORT(HeadNormRopeBF16Kernel);
 
 KernelFunction fused_head_norm_rope(const Processor& processor) {
   return processor.level.bf16 ? NORITE_SIMD_SELECT(HeadNormRopeBF16Kernel, processor.level)
-                    : NORITE_SIMD_SELECT(HeadNormRopeKernel, processor.level);
+                              : NORITE_SIMD_SELECT(HeadNormRopeKernel, processor.level);
 }
 
 }  // namespace norite::cpu
