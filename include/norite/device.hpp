@@ -48,8 +48,8 @@ struct DeviceOptions {
   int threads = 0;
   /// CPU: a SIMD level of cpu_targets() instead of the best one. Empty asks NORITE_CPU_TARGET.
   std::string cpu_target = {};
-  /// CPU: KiB of a core's L1 data cache. How norms go over memory depends on it, bits do not.
-  /// 0 asks NORITE_CPU_L1_KIB, else the system.
+  /// CPU: KiB of a core's L1 data cache, 1 to 65536. With AVX-512, how norms go over memory depends
+  /// on it; bits do not. 0 asks NORITE_CPU_L1_KIB, else the system.
   int cpu_l1_kib = 0;
   /// CPU: `text` runs operations from the kernels that GPUs run, in the executor of kernel text.
   /// null: `text` plans operations as for a GPU.

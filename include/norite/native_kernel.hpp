@@ -83,8 +83,6 @@ class NORITE_API Argument {
 /// What a native kernel sees of its dispatch. It lives as long as the call.
 class NORITE_API NativeCall {
  public:
-  using RangeBody = std::function<void(int64_t begin, int64_t end)>;
-
   virtual ~NativeCall() = default;
 
   [[nodiscard]] std::span<const Argument> arguments() const noexcept { return arguments_; }
@@ -103,10 +101,17 @@ class NORITE_API NativeCall {
 
   /// Calls body on disjoint ranges that cover [0, count), each at most `grain` long and starting at
   /// a multiple of it, from the device's threads. What a range computes must not depend on which
-  /// thread runs it or when: that is what keeps results the same for every thread count.
-  virtual void parallel_for(int64_t count, int64_t grain, const RangeBody& body) const = 0;
+  /// thread runs it or when: that is what keeps results the same for every thread count. Takes no
+  /// memory, whatever body captures.
+  template <class Body>
+  void parallel_for(int64_t count, int64_t grain, const Body& body) const {
+    run_ranges(count, grain, std::cref(body));
+  }
 
  protected:
+  using RangeBody = std::function<void(int64_t begin, int64_t end)>;
+  virtual void run_ranges(int64_t count, int64_t grain, const RangeBody& body) const = 0;
+
   NativeCall(std::span<const Argument> arguments, const Grid& grid) noexcept
       : arguments_(arguments), grid_(grid) {}
 

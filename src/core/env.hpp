@@ -16,8 +16,8 @@ std::optional<std::string> device();
 Result<std::optional<int>> num_threads();
 /// NORITE_CPU_TARGET: the SIMD level of the CPU device.
 std::optional<std::string> cpu_target();
-/// NORITE_CPU_L1_KIB: the size of a core's L1 data cache, from 1 on.
 inline constexpr int kMostL1Kib = 65536;
+/// NORITE_CPU_L1_KIB: the size of a core's L1 data cache, 1 to kMostL1Kib.
 Result<std::optional<int>> cpu_l1_kib();
 /// NORITE_CLANG: the clang++ that compiles kernel text for the CPU, as a path or a name in PATH.
 std::optional<std::string> clang();

@@ -59,7 +59,7 @@ class Pages {
 class SameThreadCall final : public NativeCall {
  public:
   SameThreadCall() : NativeCall({}, Grid{}) {}
-  void parallel_for(int64_t count, int64_t /*grain*/, const RangeBody& body) const override {
+  void run_ranges(int64_t count, int64_t /*grain*/, const RangeBody& body) const override {
     body(0, count);
   }
 };

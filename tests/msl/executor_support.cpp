@@ -95,7 +95,7 @@ ScopedEnv::~ScopedEnv() {
   }
 }
 
-void ThreadsCall::parallel_for(int64_t count, int64_t grain, const RangeBody& body) const {
+void ThreadsCall::run_ranges(int64_t count, int64_t grain, const RangeBody& body) const {
   std::vector<std::thread> threads;
   for (int thread = 0; thread < threads_; ++thread) {
     threads.emplace_back([=, &body, this] {

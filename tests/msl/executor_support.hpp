@@ -47,7 +47,7 @@ class ScopedEnv {
 class ThreadsCall final : public NativeCall {
  public:
   explicit ThreadsCall(int threads = 1) : NativeCall({}, Grid{}), threads_(threads) {}
-  void parallel_for(int64_t count, int64_t grain, const RangeBody& body) const override;
+  void run_ranges(int64_t count, int64_t grain, const RangeBody& body) const override;
 
  private:
   int threads_;

@@ -128,6 +128,10 @@ INSTANTIATE_TEST_SUITE_P(EveryDevice, BatchInvariance,
                          testing::Combine(testing::ValuesIn(test::compared_devices()),
                                           testing::ValuesIn(kFloatDTypes)),
                          test::InstanceName());
+INSTANTIATE_TEST_SUITE_P(EveryPasses, BatchInvariance,
+                         testing::Combine(testing::ValuesIn(test::tested_passes()),
+                                          testing::ValuesIn(kFloatDTypes)),
+                         test::InstanceName());
 
 }  // namespace
 }  // namespace norite

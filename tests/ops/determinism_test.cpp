@@ -126,7 +126,7 @@ class BackwardCall final : public NativeCall {
   explicit BackwardCall(const core::Command& command)
       : NativeCall(command.arguments, command.grid) {}
 
-  void parallel_for(int64_t count, int64_t grain, const RangeBody& body) const override {
+  void run_ranges(int64_t count, int64_t grain, const RangeBody& body) const override {
     for (int64_t range = (count - 1) / grain; range >= 0; --range, ++ranges_) {
       body(range * grain, std::min(count, (range + 1) * grain));
     }
@@ -156,8 +156,7 @@ TEST_P(CutWork, GivesTheSameBitsInAnyOrderOnAnyNumberOfThreads) {
   const auto& [level, dtype] = GetParam();
   std::vector<std::vector<Bytes>> expected;
   for (const int threads : {1, 2, 16}) {
-    const Device device =
-        test::must(Device::open("cpu", {.threads = threads, .cpu_target = level}));
+    const Device device = test::must(test::open_tested(level, threads));
     const std::vector<Work> all = much_work(device, dtype);
     for (size_t i = 0; i < all.size(); ++i) {
       SCOPED_TRACE(all[i].name);
@@ -173,6 +172,11 @@ TEST_P(CutWork, GivesTheSameBitsInAnyOrderOnAnyNumberOfThreads) {
 
 INSTANTIATE_TEST_SUITE_P(EveryLevel, CutWork,
                          testing::Combine(testing::ValuesIn(test::compared_levels()),
+                                          testing::ValuesIn(kFloatDTypes)),
+                         test::InstanceName());
+
+INSTANTIATE_TEST_SUITE_P(EveryPasses, CutWork,
+                         testing::Combine(testing::ValuesIn(test::tested_passes()),
                                           testing::ValuesIn(kFloatDTypes)),
                          test::InstanceName());
 

@@ -75,6 +75,10 @@ INSTANTIATE_TEST_SUITE_P(EveryDevice, InPlace,
                          testing::Combine(testing::ValuesIn(test::tested_devices()),
                                           testing::ValuesIn(kFloatDTypes)),
                          test::InstanceName());
+INSTANTIATE_TEST_SUITE_P(EveryPasses, InPlace,
+                         testing::Combine(testing::ValuesIn(test::tested_passes()),
+                                          testing::ValuesIn(kFloatDTypes)),
+                         test::InstanceName());
 INSTANTIATE_TEST_SUITE_P(Text, InPlace,
                          testing::Combine(testing::Values(test::kText),
                                           testing::Values(DType::bf16)),

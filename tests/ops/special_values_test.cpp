@@ -291,6 +291,10 @@ INSTANTIATE_TEST_SUITE_P(EveryDevice, SpecialValues,
                          testing::Combine(testing::ValuesIn(test::tested_devices()),
                                           testing::ValuesIn(kFloatDTypes)),
                          test::InstanceName());
+INSTANTIATE_TEST_SUITE_P(EveryPasses, SpecialValues,
+                         testing::Combine(testing::ValuesIn(test::tested_passes()),
+                                          testing::ValuesIn(kFloatDTypes)),
+                         test::InstanceName());
 
 }  // namespace
 }  // namespace norite

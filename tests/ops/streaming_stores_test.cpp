@@ -52,6 +52,31 @@ TEST_P(StreamingStores, ResidualRmsNorm) {
   expect_same(y, x);
 }
 
+TEST_P(StreamingStores, RmsNormMul) {
+  const Buffer x = values(1), scale = values(2), y = empty();
+  for (const Buffer& out : {y, x}) {
+    test::run(device(), [&](Encoder& e) {
+      return ops::rms_norm_mul(e, {.x = x, .scale = scale, .y = out});
+    });
+  }
+  expect_same(y, x);
+}
+
+TEST_P(StreamingStores, RmsNormBackwardOfAll) {
+  const Buffer x = values(1), dy = values(2), dresidual = values(3), dx = empty();
+  const Buffer w = test::upload(device(), dtype_, {dim_}, test::pattern(dim_, 4));
+  const auto dw_beside = [&](const Buffer& out) {
+    const Buffer dw = must(device().empty(DType::f32, {dim_}));
+    test::run(device(), [&](Encoder& e) {
+      return ops::rms_norm_backward(
+          e, {.x = x, .weight = w, .dy = dy, .dresidual = dresidual, .dx = out, .dw = dw});
+    });
+    return dw;
+  };
+  expect_same(dw_beside(dx), dw_beside(dresidual));
+  expect_same(dx, dresidual);
+}
+
 TEST_P(StreamingStores, RmsNormBackward) {
   const Buffer x = values(1), dy = values(2), dx = empty();
   test::run(device(),

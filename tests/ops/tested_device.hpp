@@ -50,12 +50,16 @@ inline std::vector<std::string> compared_devices() {
 /// For tests to which the SIMD level makes no difference.
 inline std::vector<std::string> cpu_and_cuda() { return {"cpu", kCuda}; }
 
-inline Result<Device> open_tested(const std::string& name) {
-  if (name == kCuda || name == "cpu") return Device::open(name);
-  if (name == kText) return Device::open("cpu", {.builtins = BuiltinForm::text});
-  if (name == kJoined) return Device::open("cpu", {.cpu_l1_kib = 32});
-  if (name == kApart) return Device::open("cpu", {.cpu_l1_kib = 48});
-  return Device::open("cpu", {.cpu_target = name});
+/// threads: of the CPU, 0 for as many as it has.
+inline Result<Device> open_tested(const std::string& name, int threads = 0) {
+  if (name == kCuda) return Device::open(name);
+  DeviceOptions options{.threads = threads};
+  if (name == kText) options.builtins = BuiltinForm::text;
+  if (name == kJoined) options.cpu_l1_kib = 32;
+  if (name == kApart) options.cpu_l1_kib = 48;
+  const bool level = name != "cpu" && name != kText && name != kJoined && name != kApart;
+  if (level) options.cpu_target = name;
+  return Device::open("cpu", options);
 }
 
 /// Tests on the device that the parameter, or the first one of several, names.

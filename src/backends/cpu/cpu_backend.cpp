@@ -204,7 +204,8 @@ Result<SimdLevel> choose_level(const DeviceOptions& options) {
                                                     : options.cpu_target);
 }
 
-// Option, else environment, else what the system says, else what every processor has.
+// Option, else environment, else what the system says, else what processors with AVX-512 have at
+// least.
 Result<int64_t> choose_l1_bytes(const DeviceOptions& options) {
   constexpr int kLeastKib = 32;
   if (options.cpu_l1_kib < 0 || options.cpu_l1_kib > core::env::kMostL1Kib) {

@@ -49,7 +49,7 @@ class Call final : public NativeCall {
   Call(const core::Command& command, Executor& executor)
       : NativeCall(command.arguments, command.grid), executor_(executor) {}
 
-  void parallel_for(int64_t count, int64_t grain, const RangeBody& body) const override {
+  void run_ranges(int64_t count, int64_t grain, const RangeBody& body) const override {
     if (count <= 0) return;
     grain = std::max<int64_t>(grain, 1);
     const int64_t ranges = (count - 1) / grain + 1;

@@ -35,9 +35,9 @@ std::string processor_name() {
 std::optional<int> reported_l1_kib() {
   int64_t bytes = 0;
 #if defined(__APPLE__)
-  size_t size = sizeof(bytes);
   // Of the fast cores, where there are two kinds.
   for (const char* name : {"hw.perflevel0.l1dcachesize", "hw.l1dcachesize"}) {
+    size_t size = sizeof(bytes);
     if (::sysctlbyname(name, &bytes, &size, nullptr, 0) == 0) break;
   }
 #elif defined(_SC_LEVEL1_DCACHE_SIZE)

@@ -26,7 +26,7 @@ class Stream {
   [[nodiscard]] bool own() const noexcept { return own_; }
   /// Waits until everything on it has ended.
   [[nodiscard]] Result<void> synchronise() const;
-  /// The same where nobody is left to hear of an error.
+  /// The same, for callers that are told of an error by the next call, or are there no longer.
   void settle() const;
 
  private:

@@ -24,7 +24,7 @@ enum class Passes {
 
 /// Of a SIMD level, as one of Highway's targets, whose better ones have lower values. Narrower
 /// vectors than AVX-512's are bound by arithmetic, which joined passes have less of.
-inline constexpr bool may_be_apart(int64_t target) { return target <= HWY_AVX3; }
+constexpr bool may_be_apart(int64_t target) { return target <= HWY_AVX3; }
 
 /// Measured with 32 KiB of L1 (Zen 4) and with 48 (Zen 5): see bench/README.md. Other processors
 /// with AVX-512 follow the size of their L1 unmeasured.
