@@ -65,7 +65,8 @@ struct DeviceOptions {
 };
 
 /// A handle on an opened device; copies refer to the same one. May be shared between threads. The
-/// last one to go, of encoders and graphs too, waits for what was submitted.
+/// last one to go, of encoders and graphs too, waits for what was submitted, unless it goes inside
+/// of a kernel of that device.
 class NORITE_API Device {
  public:
   /// Opens a device by id. An empty id asks NORITE_DEVICE, else takes the best device here.

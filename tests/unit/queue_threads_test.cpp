@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <optional>
 #include <thread>
 
@@ -199,6 +200,54 @@ TEST_P(QueueTest, a_device_dropped_with_work_that_holds_no_buffer_finishes_it) {
   }
   EXPECT_EQ(*runs, 10) << "the last handle waits";
   must(last.wait());
+}
+
+TEST_P(QueueTest, the_last_handle_may_go_inside_of_a_kernel) {
+  auto handle = std::make_shared<std::optional<Device>>(test::cpu_device(GetParam()));
+  std::latch recorded(1);
+  Event dropped, last;
+  {
+    const Pipeline drop = test::native(**handle, "drop", {}, [&, handle](const NativeCall&) {
+      recorded.wait();
+      handle->reset();
+      return Result<void>();
+    });
+    Encoder encoder = (*handle)->encoder();
+    must(encoder.dispatch(drop, {}));
+    Encoder nothing = (*handle)->encoder();  // work that holds neither kernel nor buffer
+    dropped = must(encoder.submit());
+    last = must(nothing.submit());
+  }
+  recorded.count_down();
+  must(dropped.wait());
+  must(last.wait());
+  EXPECT_EQ(handle.use_count(), 1) << "the device is gone, and its kernels with it";
+}
+
+// Nor does the thread wait for itself where its kernel has another device run something.
+TEST_P(QueueTest, the_last_handle_may_go_inside_of_a_kernel_that_a_kernel_waits_for) {
+  auto handle = std::make_shared<std::optional<Device>>(test::cpu_device(GetParam()));
+  const Device other = test::cpu_device(GetParam());
+  std::latch recorded(1);
+  Event dropped;
+  {
+    const Pipeline inner = test::native(other, "inner", {}, [handle](const NativeCall&) {
+      handle->reset();
+      return Result<void>();
+    });
+    const Pipeline outer = test::native(**handle, "outer", {}, [&, inner](const NativeCall&) {
+      recorded.wait();
+      Encoder encoder = other.encoder();
+      must(encoder.dispatch(inner, {}));
+      return encoder.submit_and_wait();
+    });
+    Encoder encoder = (*handle)->encoder();
+    must(encoder.dispatch(outer, {}));
+    dropped = must(encoder.submit());
+  }
+  recorded.count_down();
+  must(dropped.wait());
+  EXPECT_FALSE(*handle);
 }
 
 TEST_P(QueueTest, closing_waits_for_what_was_submitted_then_refuses) {

@@ -112,12 +112,13 @@ class CpuBackend final : public core::Backend {
                       std::shared_ptr<core::Completion> completion) override {
     // std::function wants a copyable job, so the list travels in a shared_ptr.
     auto shared = std::make_shared<core::CommandList>(std::move(list));
-    queue_.post([this, shared, completion = std::move(completion)] {
-      auto outcome = executor_.run(*shared);
-      shared->commands
-          .clear();  // buffers go back before anyone hears of the end; `this` may go too
-      completion->complete(std::move(outcome.result), std::move(outcome.timings));
-    });
+    queue_.post(
+        [self = shared_from_this(), this, shared, completion = std::move(completion)]() mutable {
+          const auto until_the_end = std::move(self);
+          auto outcome = executor_.run(*shared);
+          shared->commands.clear();  // buffers go back before anyone hears of the end
+          completion->complete(std::move(outcome.result), std::move(outcome.timings));
+        });
     return {};
   }
   Result<void> submit_and_wait(core::CommandList list,

@@ -14,6 +14,7 @@
 #include <span>
 #include <utility>
 
+#include "backends/cpu/inside.hpp"
 #include "backends/cpu/parallel.hpp"
 #include "backends/cpu/work_bytes.hpp"
 #include "core/pipeline.hpp"
@@ -30,19 +31,8 @@ double microseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
 }
 
-thread_local const Executor* running = nullptr;
-
-// Marks the thread that runs a kernel, or a range of one: TBB chooses the thread.
-class Running {
- public:
-  explicit Running(const Executor& executor) noexcept : outer_(std::exchange(running, &executor)) {}
-  ~Running() { running = outer_; }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
- private:
-  const Executor* outer_;
-};
+// Of the thread that runs a kernel, or a range of one: TBB chooses the thread.
+using Running = Inside<Executor>;
 
 class Call final : public NativeCall {
  public:
@@ -212,6 +202,6 @@ Result<void> Executor::run(std::span<const core::Command> commands, TaskGraph& t
   return std::move(error).take();
 }
 
-bool Executor::running_here() const noexcept { return running == this; }
+bool Executor::running_here() const noexcept { return Running::of(*this); }
 
 }  // namespace norite::cpu

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include "backends/cpu/inside.hpp"
+
 namespace norite::cpu {
 
 struct Queue::State {
@@ -18,9 +20,10 @@ struct Queue::State {
   void run_in_turn(std::unique_lock<std::mutex>& lock, uint64_t ticket, const Job& job) {
     changed.wait(lock, [&] { return turn == ticket; });
     lock.unlock();
-    const State* outer = std::exchange(running, this);  // a job may wait for another device's
-    job();
-    running = outer;
+    {
+      const Inside<State> mark(*this);
+      job();
+    }
     lock.lock();
     ++turn;
     changed.notify_all();
@@ -43,10 +46,7 @@ struct Queue::State {
   uint64_t turn = 0;
   std::deque<Ticketed> posted;
   bool stopping = false;
-  static thread_local const State* running;
 };
-
-thread_local const Queue::State* Queue::State::running = nullptr;
 
 Queue::Queue() : state_(std::make_shared<State>()) {}
 
@@ -79,6 +79,6 @@ void Queue::run(const Job& job) {
   state_->run_in_turn(lock, ticket, job);
 }
 
-bool Queue::running_here() const noexcept { return State::running == state_.get(); }
+bool Queue::running_here() const noexcept { return Inside<State>::of(*state_); }
 
 }  // namespace norite::cpu
