@@ -3,6 +3,7 @@
 #include "norite/cuda.hpp"
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -80,6 +81,29 @@ TEST_F(CudaInteropTest, nothing_of_the_caller_s_is_in_use_when_the_device_is_gon
     must(encoder.submit());
   }
   EXPECT_EQ(owner.use_count(), 1);
+}
+
+TEST_F(CudaInteropTest, whoever_else_waits_frees_nothing_of_the_caller_s) {
+  stand_in().on_wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
+  std::atomic<std::thread::id> freed_on;
+  std::thread waiting;
+  int stream = 0;
+  {
+    const Device device = must(open(0, {.cuda_stream = &stream}));
+    const Pipeline pipeline =
+        must(kernel(device, "nothing", "kernel void nothing(device int* y [[buffer(0)]]) {}"));
+    Encoder encoder = device.encoder();
+    {
+      const std::shared_ptr<void> owner(&stream,
+                                        [&](void*) { freed_on = std::this_thread::get_id(); });
+      const Argument y[] = {must(cuda::wrap(device, memory_.data(), DType::i32, {8}, owner))};
+      must(encoder.dispatch(pipeline, y));
+    }
+    waiting = std::thread([event = must(encoder.submit())] { must(event.wait()); });
+  }
+  EXPECT_NE(freed_on.load(), std::thread::id()) << "not freed";
+  EXPECT_NE(freed_on.load(), waiting.get_id());
+  waiting.join();
 }
 
 }  // namespace

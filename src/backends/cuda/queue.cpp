@@ -159,6 +159,9 @@ void Queue::submit(core::CommandList list, std::shared_ptr<core::Completion> com
   waiter_.post([ends = ends_, submission, completion = std::move(completion)] {
     const Current current(ends->stream->context());
     auto outcome = ends->outcome_of(*submission, ends->wait(*submission, ends->sleeping));
+    // A caller who waited may destroy a stream that was lent, whoever else still waits: nothing may
+    // be freed on it afterwards.
+    if (!ends->stream->own()) submission->list.commands.clear();
     // The queue may go with the buffers.
     completion->complete(std::move(outcome.result), std::move(outcome.timings),
                          std::move(submission->list.commands));
