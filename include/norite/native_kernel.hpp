@@ -7,6 +7,7 @@
 #include <norite/view.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -101,9 +102,10 @@ class NORITE_API NativeCall {
 
   /// Calls body on disjoint ranges that cover [0, count), each at most `grain` long and starting at
   /// a multiple of it, from the device's threads. What a range computes must not depend on which
-  /// thread runs it or when: that is what keeps results the same for every thread count. Takes no
-  /// memory, whatever body captures.
+  /// thread runs it or when: that is what keeps results the same for every thread count. The
+  /// threads share body itself, which is not copied.
   template <class Body>
+    requires std::invocable<const Body&, int64_t, int64_t>
   void parallel_for(int64_t count, int64_t grain, const Body& body) const {
     run_ranges(count, grain, std::cref(body));
   }

@@ -4,6 +4,7 @@
 
 #include "msl/executor_support.hpp"
 #include "norite/kernel_text.hpp"
+#include "scoped_env.hpp"
 
 namespace norite {
 namespace {

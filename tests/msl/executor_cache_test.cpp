@@ -11,6 +11,7 @@
 #include "msl/lower_clang.hpp"
 #include "msl/module.hpp"
 #include "msl/toolchain.hpp"
+#include "scoped_env.hpp"
 
 namespace norite {
 namespace {

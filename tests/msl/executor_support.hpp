@@ -29,20 +29,6 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// An environment variable that has another value for a while; null: it is unset.
-class ScopedEnv {
- public:
-  ScopedEnv(const char* name, const char* value);
-  ~ScopedEnv();
-  ScopedEnv(const ScopedEnv&) = delete;
-  ScopedEnv& operator=(const ScopedEnv&) = delete;
-
- private:
-  std::string name_;
-  std::string old_;
-  bool had_;
-};
-
 /// Ranges on threads of their own, dealt out in turn.
 class ThreadsCall final : public NativeCall {
  public:

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "msl/executor_support.hpp"
+#include "scoped_env.hpp"
 
 namespace norite {
 namespace {

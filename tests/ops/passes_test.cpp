@@ -7,9 +7,11 @@
 #include <tuple>
 #include <vector>
 
+#include "core/pipeline.hpp"
 #include "host_values.hpp"
 #include "ops/row_operations.hpp"
 #include "ops/tested_device.hpp"
+#include "scoped_env.hpp"
 
 namespace norite {
 namespace {
@@ -45,8 +47,8 @@ std::vector<RowOperation> norms() {
   return norms;
 }
 
-/// Rows with a gap between them.
-RowOperands apart_from_each_other(const RowOperands& wide, int64_t dim) {
+/// The first columns of each row.
+RowOperands with_gaps(const RowOperands& wide, int64_t dim) {
   const auto part = [&](const View& view) { return must(view.slice(-1, 0, dim)); };
   return {.x = part(wide.x),
           .weight = part(wide.weight),
@@ -63,7 +65,7 @@ std::vector<std::vector<std::byte>> results(const std::string& level, int l1_kib
                                             int64_t rows, int64_t dim, int64_t gap) {
   const Device device = must(Device::open("cpu", {.cpu_target = level, .cpu_l1_kib = l1_kib}));
   const RowOperands wide = RowOperands::make(device, dtype, {rows, dim + gap});
-  const RowOperands on = apart_from_each_other(wide, dim);
+  const RowOperands on = with_gaps(wide, dim);
   test::run(device, [&](Encoder& e) { return operation.encode(e, on, 0); });
   std::vector<std::vector<std::byte>> bytes;
   for (const View& view : wide.outputs()) bytes.push_back(test::download_bytes(view));
@@ -84,6 +86,35 @@ TEST_P(Passes, GiveTheSameBits) {
         const auto joined = results(level, 32, operation, dtype, rows, dim, gap);
         EXPECT_EQ(results(level, 48, operation, dtype, rows, dim, gap), joined) << "gap " << gap;
       }
+    }
+  }
+}
+
+using Function = Result<void> (*)(const NativeCall&);
+
+/// What such a device runs as a kernel.
+Function function_of(const char* kernel, const DeviceOptions& options) {
+  const Device device = must(Device::open("cpu", options));
+  const Pipeline pipeline = device.registry().native_pipeline(kernel);
+  const Function* function = pipeline.state()->native().target<Function>();
+  return function ? *function : nullptr;
+}
+
+TEST_P(Passes, AreChosenByTheL1) {
+  const std::string& level = std::get<0>(GetParam());
+  for (const char* kernel : {"rms_norm", "rms_norm_backward"}) {
+    const auto with = [&](int l1_kib) {
+      return function_of(kernel, {.cpu_target = level, .cpu_l1_kib = l1_kib});
+    };
+    ASSERT_NE(with(32), nullptr);
+    ASSERT_NE(with(48), nullptr);
+    EXPECT_NE(with(32), with(48));
+    EXPECT_EQ(with(32), with(47));
+    EXPECT_EQ(with(48), with(80));
+    for (const char* kib : {"32", "48"}) {
+      const test::ScopedEnv l1("NORITE_CPU_L1_KIB", kib);
+      EXPECT_EQ(with(0), with(std::stoi(kib)));
+      EXPECT_NE(with(32), with(48)) << "the option goes first";
     }
   }
 }

@@ -26,9 +26,13 @@ inline std::vector<std::string> tested_devices() {
 }
 
 /// The CPU's best level, as processors with a smaller and with a larger L1 go over rows in norms.
+/// None where it is no level that has both ways.
 inline constexpr const char* kJoined = "joined";
 inline constexpr const char* kApart = "apart";
-inline std::vector<std::string> tested_passes() { return {kJoined, kApart}; }
+inline std::vector<std::string> tested_passes() {
+  if (!Device::cpu_targets().front().starts_with("AVX3")) return {};
+  return {kJoined, kApart};
+}
 
 /// For tests of bits alone: under a sanitizer the best and the narrowest, without emulated vectors,
 /// which take long there; other tests watch the memory of all.
@@ -54,11 +58,14 @@ inline std::vector<std::string> cpu_and_cuda() { return {"cpu", kCuda}; }
 inline Result<Device> open_tested(const std::string& name, int threads = 0) {
   if (name == kCuda) return Device::open(name);
   DeviceOptions options{.threads = threads};
-  if (name == kText) options.builtins = BuiltinForm::text;
-  if (name == kJoined) options.cpu_l1_kib = 32;
-  if (name == kApart) options.cpu_l1_kib = 48;
-  const bool level = name != "cpu" && name != kText && name != kJoined && name != kApart;
-  if (level) options.cpu_target = name;
+  if (name == kText) {
+    options.builtins = BuiltinForm::text;
+  } else if (name == kJoined || name == kApart) {
+    options.cpu_target = Device::cpu_targets().front();
+    options.cpu_l1_kib = name == kJoined ? 32 : 48;
+  } else if (name != "cpu") {
+    options.cpu_target = name;
+  }
   return Device::open("cpu", options);
 }
 

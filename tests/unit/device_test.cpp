@@ -2,10 +2,10 @@
 #include "norite/device.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 
 #include "norite/version.hpp"
+#include "scoped_env.hpp"
 #include "support.hpp"
 
 namespace norite {
@@ -14,26 +14,7 @@ namespace {
 using test::expect_error;
 using test::expect_refused;
 using test::must;
-
-// An environment variable for the length of a scope; nullptr unsets it.
-class ScopedEnv {
- public:
-  ScopedEnv(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    set(value);
-  }
-  ~ScopedEnv() { set(before_ ? before_->c_str() : nullptr); }
-  ScopedEnv(const ScopedEnv&) = delete;
-  ScopedEnv& operator=(const ScopedEnv&) = delete;
-
- private:
-  void set(const char* value) const {
-    value == nullptr ? unsetenv(name_) : setenv(name_, value, 1);
-  }
-
-  const char* name_;
-  std::optional<std::string> before_;
-};
+using test::ScopedEnv;
 
 // Whatever the caller's environment says, these tests begin without it.
 class DeviceTest : public ::testing::Test {
