@@ -122,8 +122,7 @@ class Elementwise {
       to[k] = out_[k].at(params_.rows, row, column);
       const bool direct = whole && out_[k].strides.step == 1;
       out[k] = direct ? to[k] : scratch.out[k];
-      streaming = streaming && direct &&
-                  reinterpret_cast<uintptr_t>(to[k]) % (lanes() * sizeof(float)) == 0;
+      streaming = streaming && direct && is_aligned(to[k]);
     }
     const int64_t padded = (length + kBlock - 1) / kBlock * kBlock;
     chain_.run(in, out, padded, streaming);

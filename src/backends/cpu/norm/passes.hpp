@@ -26,8 +26,7 @@ enum class Passes {
 /// vectors than AVX-512's are bound by arithmetic, which joined passes have less of.
 constexpr bool may_be_apart(int64_t target) { return target <= HWY_AVX3; }
 
-/// Measured with 32 KiB of L1 (Zen 4) and with 48 (Zen 5): see bench/README.md. Other processors
-/// with AVX-512 follow the size of their L1 unmeasured.
+/// Measured with 32 KiB of L1 (Zen 4) and with 48 (Zen 5, and some on a Xeon): see bench/README.md.
 inline Passes passes_for(const Processor& processor) {
   const bool apart = processor.l1_bytes >= int64_t{48} << 10;
   return apart && may_be_apart(processor.level.hwy_targets) ? Passes::apart : Passes::joined;
@@ -35,8 +34,8 @@ inline Passes passes_for(const Processor& processor) {
 
 inline constexpr int64_t kMostRowsAPass = 16;
 
-/// Rows that a pass takes before the other one has its turn, given what is read of each. Of short
-/// rows several: a processor that waits for the end of a sum does not see as far as the next row.
+/// Rows of so many bytes that a pass takes before the other one has its turn. Of short ones
+/// several: a processor that waits for the end of a sum does not see as far as the next row.
 inline int64_t rows_a_pass(int64_t row_bytes) {
   constexpr int64_t kPassBytes = int64_t{2} << 10;
   return std::clamp<int64_t>(kPassBytes / row_bytes, 1, kMostRowsAPass);

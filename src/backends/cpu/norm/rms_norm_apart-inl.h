@@ -57,7 +57,7 @@ class RmsNormApart : public RmsNormRows<E> {
   static constexpr int64_t kScaleAhead = int64_t{2048} / sizeof(Raw);
 
   /// What the second pass reads besides x or the sum.
-  enum class Operand { none, residual, scale };
+  enum class Operand { none, addend, scale };
 
   /// A sum that is streamed out is added up again in the second pass, which costs less than a copy.
   bool adds_again(const Row& row) const {
@@ -89,9 +89,9 @@ class RmsNormApart : public RmsNormRows<E> {
     return sum_squares(row.x, [](int64_t) {});
   }
 
-  /// Of rows that the L1 holds no two of, each pass fetches half of the x of a later one, its lines
-  /// twice, unless the first one has something else to fetch: the second one alone would get no
-  /// more than that.
+  /// Of long 16-bit rows each pass fetches half of the x of a later one, asking twice for a line:
+  /// the second one alone does not get all of it in time. Not where the first one has something
+  /// else to fetch.
   bool fetches_halves() const {
     constexpr int64_t kLongBytes = int64_t{16} << 10;
     return sizeof(Raw) < sizeof(float) && row_bytes_ >= kLongBytes && !first_.scale && !first_.sum;
@@ -108,13 +108,13 @@ class RmsNormApart : public RmsNormRows<E> {
     if (row.scale) return write_as<kStore, Operand::scale>(s, row, later.x, weight, rms_inv);
     if constexpr (kStore == kStreaming) {
       if (adds_again(row)) {
-        return write_as<kStore, Operand::residual>(row.x, row, later.x, weight, rms_inv);
+        return write_as<kStore, Operand::addend>(row.x, row, later.x, weight, rms_inv);
       }
     }
     return write_as<kStore, Operand::none>(s, row, later.x, weight, rms_inv);
   }
 
-  /// y = s * rms_inv * weight [* scale]; Operand::residual: s + residual for s.
+  /// y = s * rms_inv * weight [* scale]; Operand::addend: s + residual for s.
   template <Store kStore, Operand kOperand>
   void write_as(const Raw* s, const Row& row, const Raw* later_x, const float* weight,
                 float rms_inv) const {
@@ -124,7 +124,7 @@ class RmsNormApart : public RmsNormRows<E> {
     const Raw* const fetched = later_x + (halving ? params_.dim / 2 : 0);
     for_blocks(params_.dim, [=](int64_t i, size_t count) HWY_ATTR {
       prefetch_block<Cache::l1>(fetched + (i >> halving));
-      const Block v = kOperand == Operand::residual ? E::unpack(sum_block(row, i, count))
+      const Block v = kOperand == Operand::addend ? E::unpack(sum_block(row, i, count))
                                                     : load_part<E>(s + i, count);
       Block y = scale_block(v, r, round_first, weight + i);
       if constexpr (kOperand == Operand::scale) {

@@ -64,8 +64,8 @@ class RmsNormBackwardRows {
         needs_sums_(dx_ || !rms_inv_) {}
 
  protected:
-  /// Calls run_rows(begin, end, weight, dw) for all rows, a task on each thread; dw: where the task
-  /// adds up what its rows give, in block order.
+  /// Calls run_rows(begin, end, weight, dw) for all rows, from the device's threads; dw: where to
+  /// add up what these rows give, in block order.
   template <class RunRows>
   void for_tasks(const NativeCall& call, RunRows run_rows) const {
     const int64_t grain = dw_ ? params_.rows_per_partial : rows_per_task(2 * row_bytes_);
@@ -95,9 +95,7 @@ class RmsNormBackwardRows {
             .x_factor = 0.0f};
   }
 
-  bool is_streaming(const Row& row) const {
-    return streaming_ && reinterpret_cast<uintptr_t>(row.dx) % (lanes() * sizeof(float)) == 0;
-  }
+  bool is_streaming(const Row& row) const { return streaming_ && is_aligned(row.dx); }
 
   /// Adds what a block of a row gives to its sums; square: to those of the squares as well.
   static HWY_INLINE void add_terms(Sums& to, Block x, Block dy, Block w, bool square) {

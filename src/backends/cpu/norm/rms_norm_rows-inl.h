@@ -54,7 +54,7 @@ class RmsNormRows {
         streaming_(rows_ * row_bytes_ >= kStreamBytes && first_.y && first_.y != first_.x) {}
 
  protected:
-  /// Calls run_rows(begin, end) for all rows, a task on each thread.
+  /// Calls run_rows(begin, end) for all rows, from the device's threads.
   template <class RunRows>
   void for_tasks(const NativeCall& call, RunRows run_rows) const {
     call.parallel_for(rows_, rows_per_task(row_bytes_), [=, this](int64_t begin, int64_t end) {
@@ -136,11 +136,6 @@ class RmsNormRows {
   const Row first_;
   const int64_t rows_, row_bytes_;
   const bool streaming_;
-
- private:
-  static bool is_aligned(const Raw* row) {
-    return reinterpret_cast<uintptr_t>(row) % (lanes() * sizeof(float)) == 0;
-  }
 };
 
 }  // namespace norite::cpu::HWY_NAMESPACE

@@ -43,6 +43,9 @@ struct Block {
 };
 
 enum class Store { cached, streaming };  // streaming needs an address aligned to a vector
+HWY_INLINE bool is_aligned(const void* to) {
+  return reinterpret_cast<uintptr_t>(to) % (lanes() * sizeof(float)) == 0;
+}
 /// Emulated vectors have no streaming stores, and get no code of their own for them.
 inline constexpr Store kStreaming = HWY_TARGET == HWY_EMU128 ? Store::cached : Store::streaming;
 
