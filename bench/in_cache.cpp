@@ -31,9 +31,10 @@ using norite::bench::microseconds;
 constexpr int64_t kRows = 64;
 constexpr int64_t kDim = 4096;
 constexpr float kEps = 1e-6f;
-/// They take turns: what else runs on a machine slows it down for seconds at a time. A second core
-/// that has had nothing to do for milliseconds is slow at first, for hundreds of microseconds.
-constexpr int kRounds = 60, kScalarRuns = 30, kRuns = 200;
+/// They take turns: what else runs on a machine slows it down for seconds at a time. A core that has
+/// had nothing to do for milliseconds comes to its full speed within five, as the second one here:
+/// rounds are long enough for that to be little of them.
+constexpr int kRounds = 20, kScalarRuns = 30, kRuns = 2000;
 constexpr double kTwoCores = 1.9;
 
 template <class Function>
