@@ -228,6 +228,8 @@ std::vector<std::string> language_flags() {
   std::vector<std::string> flags = {
       "-x", "c++", "-std=c++17", "-nostdinc", "-nostdinc++", "-fno-rtti", "-ffp-contract=off",
       "-fno-exceptions", "-fno-math-errno", "-fno-strict-aliasing", "-fwrapv",
+      // As Metal's, on Arm too.
+      "-fsigned-char",
       // A large frame must not step over the guard page of its strand.
       "-fstack-clash-protection",
       // Calls at which lanes meet must not be copied.
@@ -242,8 +244,9 @@ std::vector<std::string> language_flags() {
   return flags;
 }
 
+// Which address spaces there are depends on the target: this one has them all, on every machine.
 std::vector<std::string> lint_flags() {
-  return {"-x", "clcpp", "-cl-std=clc++2021", "-cl-no-stdinc"};
+  return {"--target=x86_64-linux-gnu", "-x", "clcpp", "-cl-std=clc++2021", "-cl-no-stdinc"};
 }
 
 std::vector<std::string> compile_flags(bool checked) {

@@ -268,7 +268,8 @@ TEST(ExecutorFaultTest, leaves_other_devices_alone) {
   must(fill(bad, 70));
   std::thread faulting([&] {
     for (int round = 0; round < 20; ++round) {
-      expect_error(fill(bad, int64_t{-1} << 60), Code::execution_failed, {"fill", "not its own"});
+      // No memory has such an address; Arm takes no notice of its uppermost byte.
+      expect_error(fill(bad, int64_t{-1} << 48), Code::execution_failed, {"fill", "not its own"});
       must(fill(bad, 70));
     }
   });
