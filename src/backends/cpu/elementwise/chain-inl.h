@@ -21,12 +21,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace norite::cpu::HWY_NAMESPACE {
 
-/// The steps of a kernel as stages.
+/// The steps of a kernel as stages. B: BF16 or NativeBF16.
+template <class B>
 class Chain {
  public:
   Chain(const ElementwiseParams& params, DType in, DType out)
       : params_(params), in_bytes_(size_of(in)), out_bytes_(size_of(out)) {
-    with_element(in, [&](auto element) { plan<decltype(element)>(out, in != out); });
+    with_element<B>(in, [&](auto element) { plan<decltype(element)>(out, in != out); });
     for (int s = 0; s + 1 < stage_count_; ++s) look_ahead(s);
   }
 
@@ -89,7 +90,7 @@ class Chain {
       if (function != own) multiply_last(++i);
     }
     if (!converts) return;
-    with_element(out, [&](auto to) { add_stage(steps).run = run_conversion<E, decltype(to)>; });
+    with_element<B>(out, [&](auto to) { add_stage(steps).run = run_conversion<E, decltype(to)>; });
   }
 
   Stage& add_stage(uint32_t step) {

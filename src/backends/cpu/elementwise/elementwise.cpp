@@ -54,6 +54,7 @@ struct Operand {
   }
 };
 
+template <class B>
 class Elementwise {
  public:
   explicit Elementwise(const NativeCall& call)
@@ -133,15 +134,21 @@ class Elementwise {
 
   const ElementwiseParams& params_;
   const int64_t count_;
-  const Chain chain_;
+  const Chain<B> chain_;
   Operand in_[kMaxInputs], out_[kMaxOutputs];
   bool side_by_side_ = false;  // the elements of a row, in all operands
   bool streaming_ = false;
 };
 
-Result<void> ElementwiseKernel(const NativeCall& call) {
-  Elementwise(call).run(call);
+template <class B>
+Result<void> run_elementwise(const NativeCall& call) {
+  Elementwise<B>(call).run(call);
   return {};
+}
+
+Result<void> ElementwiseKernel(const NativeCall& call) { return run_elementwise<BF16>(call); }
+Result<void> ElementwiseBF16Kernel(const NativeCall& call) {
+  return run_elementwise<NativeBF16>(call);
 }
 
 }  // namespace norite::cpu::HWY_NAMESPACE
@@ -151,9 +158,10 @@ HWY_AFTER_NAMESPACE();
 namespace norite::cpu {
 
 HWY_EXPORT(ElementwiseKernel);
+HWY_EXPORT(ElementwiseBF16Kernel);
 
 KernelFunction elementwise(const Processor& processor) {
-  return NORITE_SIMD_SELECT(ElementwiseKernel, processor.level);
+  return NORITE_SIMD_SELECT_BF16(ElementwiseKernel, ElementwiseBF16Kernel, processor.level);
 }
 
 }  // namespace norite::cpu

@@ -206,8 +206,7 @@ HWY_EXPORT(HeadNormRopeKernel);
 HWY_EXPORT(HeadNormRopeBF16Kernel);
 
 KernelFunction fused_head_norm_rope(const Processor& processor) {
-  return processor.level.bf16 ? NORITE_SIMD_SELECT(HeadNormRopeBF16Kernel, processor.level)
-                              : NORITE_SIMD_SELECT(HeadNormRopeKernel, processor.level);
+  return NORITE_SIMD_SELECT_BF16(HeadNormRopeKernel, HeadNormRopeBF16Kernel, processor.level);
 }
 
 }  // namespace norite::cpu

@@ -196,9 +196,8 @@ class HeadNormRopeBackward {
     Block squares = zero_block(), dots = zero_block();
     rotate_heads<E>(
         runs_, rotation, 1,
-        [](const Run&, int64_t) HWY_ATTR {
-          return Block{hn::Set(DF(), 1.0f), hn::Set(DF(), 1.0f)};
-        },
+        [](const Run&, int64_t)
+            HWY_ATTR { return Block{hn::Set(DF(), 1.0f), hn::Set(DF(), 1.0f)}; },
         [=](int64_t, const Run& run, int64_t i, size_t count)
             HWY_ATTR { return load_part<E>(dy + run.begin + i, count); },
         [=, &squares, &dots](int64_t, const Run& run, int64_t i, size_t count, Block v) HWY_ATTR {
@@ -288,8 +287,8 @@ HWY_EXPORT(HeadNormRopeBackwardKernel);
 HWY_EXPORT(HeadNormRopeBackwardBF16Kernel);
 
 KernelFunction fused_head_norm_rope_backward(const Processor& processor) {
-  return processor.level.bf16 ? NORITE_SIMD_SELECT(HeadNormRopeBackwardBF16Kernel, processor.level)
-                              : NORITE_SIMD_SELECT(HeadNormRopeBackwardKernel, processor.level);
+  return NORITE_SIMD_SELECT_BF16(HeadNormRopeBackwardKernel, HeadNormRopeBackwardBF16Kernel,
+                                 processor.level);
 }
 
 }  // namespace norite::cpu

@@ -23,3 +23,7 @@ inline size_t dispatch_index(const SimdLevel& level) {
 
 #define NORITE_SIMD_SELECT(function, level) \
   HWY_DISPATCH_TABLE(function)[::norite::cpu::dispatch_index(level)]
+
+// The second one where the level has AVX512_BF16.
+#define NORITE_SIMD_SELECT_BF16(function, bf16_function, level) \
+  ((level).bf16 ? NORITE_SIMD_SELECT(bf16_function, level) : NORITE_SIMD_SELECT(function, level))
