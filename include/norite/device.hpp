@@ -55,8 +55,12 @@ struct DeviceOptions {
   /// null: `text` plans operations as for a GPU.
   BuiltinForm builtins = BuiltinForm::native;
   /// CPU: kernel text runs checked: accesses outside of its buffers, races, divergent barriers and
-  /// reads of memory that nothing wrote end the dispatch with check_failed. Slow.
+  /// reads of threadgroup memory that nothing wrote end the dispatch with check_failed. Slow.
   bool checked = false;
+  /// CPU: nothing lies behind a buffer's last 16 bytes. A kernel that goes past the end is stopped
+  /// there, with execution_failed, where it would otherwise spoil whatever comes next. Every buffer
+  /// then takes pages of its own.
+  bool guard_buffers = false;
   /// CPU: a dispatch of kernel text that runs longer is cancelled, with timeout. 0 is no limit.
   double kernel_time_limit_seconds = 0;
   /// CUDA: a CUstream or cudaStream_t of that GPU (null is its default stream) that all work goes

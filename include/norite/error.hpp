@@ -55,16 +55,18 @@ using Result = tl::expected<T, Error>;
 #define NORITE_CONCAT(a, b) NORITE_CONCAT_INNER(a, b)
 
 /// Evaluates a Result<void> (or drops the value of a Result<T>) and returns its error upward.
-#define NORITE_TRY(expression)                                                    \
-  do {                                                                            \
-    if (auto norite_result = (expression); !norite_result.has_value()) {          \
-      return ::tl::unexpected<::norite::Error>(std::move(norite_result).error()); \
-    }                                                                             \
+#define NORITE_TRY(expression) \
+  NORITE_TRY_INNER(NORITE_CONCAT(norite_result_, __COUNTER__), expression)
+#define NORITE_TRY_INNER(result, expression)                               \
+  do {                                                                     \
+    if (auto result = (expression); !result.has_value()) {                 \
+      return ::tl::unexpected<::norite::Error>(std::move(result).error()); \
+    }                                                                      \
   } while (false)
 
 /// `NORITE_TRY_ASSIGN(auto x, device.empty(...));` declares x or returns the error upward.
 #define NORITE_TRY_ASSIGN(declaration, expression) \
-  NORITE_TRY_ASSIGN_INNER(NORITE_CONCAT(norite_result_, __LINE__), declaration, expression)
+  NORITE_TRY_ASSIGN_INNER(NORITE_CONCAT(norite_result_, __COUNTER__), declaration, expression)
 #define NORITE_TRY_ASSIGN_INNER(result, declaration, expression)         \
   auto result = (expression);                                            \
   if (!result.has_value()) {                                             \

@@ -36,8 +36,10 @@ Result<void> check_view(std::string_view label, const Parameter& parameter, cons
     return refuse(label, "argument \"{}\" is a view, expected constants", parameter.name);
   }
   if (&view.buffer().storage()->backend() != &backend) {
-    return refuse(label, "argument \"{}\" is memory of another device, expected {}", parameter.name,
-                  backend.info().id);
+    return refuse(
+        label,
+        "argument \"{}\" is memory of another device (each Device::open() makes one), expected {}",
+        parameter.name, backend.info().id);
   }
   if (parameter.access != Access::read && view.buffer().storage()->read_only()) {
     return refuse(label, "argument \"{}\" is read-only memory, expected memory to write to",

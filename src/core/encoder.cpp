@@ -69,10 +69,11 @@ Result<void> Encoder::dispatch_owned(const Pipeline& pipeline, std::vector<Argum
   NORITE_TRY(impl_->check_recording(label));
   const core::Backend& backend = impl_->device.state()->backend();
   if (!pipeline || pipeline.state()->backend() != &backend) {
-    return fail(
-        Code::invalid_argument,
-        fmt::format("dispatch: the pipeline {}, expected one of {}",
-                    pipeline ? "belongs to another device" : "is empty", backend.info().id));
+    return fail(Code::invalid_argument,
+                fmt::format("dispatch: the pipeline {}, expected one of {}",
+                            pipeline ? "belongs to another device (each Device::open() makes one)"
+                                     : "is empty",
+                            backend.info().id));
   }
   NORITE_TRY(core::check_arguments(label, pipeline, arguments, backend));
   NORITE_TRY(core::check_grid(label, pipeline, grid, backend));

@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -24,6 +25,7 @@ namespace {
 
 // Goes up when backends and compiled objects change what they agree on.
 constexpr int kAbiVersion = 1;
+constexpr const char* kTemporary = "norite-";  // begins the names of folders that do not stay
 
 class Hash {
  public:
@@ -47,6 +49,8 @@ class Hash {
 };
 
 std::optional<std::string> contents(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return std::nullopt;  // a pipe would be waited for
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return std::nullopt;
   std::string bytes(static_cast<size_t>(std::max<std::streamoff>(file.tellg(), 0)), '\0');
@@ -79,12 +83,27 @@ bool make_private_folder(const fs::path& path) {
 }
 
 Result<fs::path> make_temporary_folder(const fs::path& parent) {
-  std::string name = (parent / "norite-XXXXXX").string();
+  std::string name = (parent / kTemporary).string() + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) {
     return fail(Code::unavailable,
                 fmt::format("no folder for compiled kernels: {}: {}", name, std::strerror(errno)));
   }
   return fs::path(name);
+}
+
+/// Removes what processes that were killed have left behind.
+void sweep(const fs::path& folder) {
+  constexpr auto kLongAgo = std::chrono::hours(24);  // nothing takes that long to compile
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code gone;
+    if (!entry->path().filename().string().starts_with(kTemporary)) continue;
+    const auto last_use = fs::last_write_time(entry->path(), gone);
+    if (!gone && last_use < fs::file_time_type::clock::now() - kLongAgo) {
+      fs::remove_all(entry->path(), gone);
+    }
+  }
 }
 
 // Files that nobody has seen yet; what was not moved away goes when it does.
@@ -133,7 +152,10 @@ Result<ObjectCache> ObjectCache::open() {
   if (const auto folder = env::cache_folder(); folder && make_private_folder(*folder)) {
     std::error_code error;
     fs::path path = fs::absolute(*folder, error);
-    if (!error) return ObjectCache(std::move(path), false);
+    if (!error) {
+      sweep(path);
+      return ObjectCache(std::move(path), false);
+    }
   }
   NORITE_TRY_ASSIGN(fs::path folder, make_temporary_folder(env::temporary_folder()));
   return ObjectCache(std::move(folder), true);

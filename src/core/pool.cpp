@@ -5,6 +5,7 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "core/backend.hpp"
@@ -20,8 +21,11 @@ struct Pool::State {
     const int64_t bytes = storage->size_bytes();
     statistics.bytes_in_use -= bytes;
     if (backend->closed()) return;  // nobody can ask for it again
-    statistics.bytes_cached += bytes;
-    cached[bytes].push_back(std::move(storage));
+    try {
+      cached[bytes].push_back(std::move(storage));
+      statistics.bytes_cached += bytes;
+    } catch (const std::bad_alloc&) {  // no memory for the list: the storage is given up
+    }
   }
 
   // A cached allocation of that class, or nullptr.

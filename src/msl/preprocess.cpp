@@ -375,6 +375,8 @@ Result<Text> run(const Source& source, const Specialisation& macros) {
     return refuse_at(error.file_name(), error.line_no(), error.column_no(), error.description());
   } catch (const wave::cpplexer::lexing_exception& error) {
     return refuse_at(error.file_name(), error.line_no(), error.column_no(), error.description());
+  } catch (const std::bad_alloc&) {  // not the text's fault: another time it may go well
+    return fail(Code::out_of_memory, fmt::format("{}: no memory to read it", source.name));
   } catch (const std::exception& error) {
     return fail(Code::compile_failed, fmt::format("{}: {}", source.name, error.what()));
   }

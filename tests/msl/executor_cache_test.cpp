@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <chrono>
 #include <fstream>
 
 #include "core/subprocess.hpp"
@@ -99,6 +101,33 @@ TEST_F(ExecutorCacheTest, rebuilds_what_it_cannot_trust) {
   fs::remove(stored[1]);
   EXPECT_EQ(answer(*must(compile(cache, "k", kText, false))), 42);
   EXPECT_EQ(files(path()), stored);
+}
+
+TEST_F(ExecutorCacheTest, what_is_no_file_is_an_error_and_not_waited_for) {
+  const auto cache = open();
+  must(compile(cache, "k", kText, false));
+  const auto stored = files(path());
+  const auto compiled = std::ranges::find(stored, ".so", &fs::path::extension);
+  ASSERT_NE(compiled, stored.end());
+  fs::remove(*compiled);
+  ASSERT_EQ(::mkfifo(compiled->c_str(), 0600), 0);
+  EXPECT_EQ(answer(*must(compile(cache, "k", kText, false))), 42);  // a file has its place
+  fs::remove(*compiled);
+  fs::create_directory(*compiled);
+  expect_error(compile(cache, "k", kText, false), Code::unavailable, {compiled->string()});
+}
+
+TEST_F(ExecutorCacheTest, removes_what_killed_processes_left_a_day_ago) {
+  open();
+  const fs::path old = path() / "norite-abcdef", recent = path() / "norite-ghijkl";
+  for (const fs::path& folder : {old, recent}) {
+    fs::create_directory(folder);
+    overwrite(folder / "kernel.o", "half");
+  }
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(25));
+  open();
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(recent));
 }
 
 /// As text is lowered: after the standard library.

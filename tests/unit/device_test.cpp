@@ -2,6 +2,7 @@
 #include "norite/device.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "norite/version.hpp"
@@ -101,6 +102,25 @@ TEST_F(DeviceTest, an_l1_out_of_range_is_refused) {
   }
   const ScopedEnv l1("NORITE_CPU_L1_KIB", "32");
   EXPECT_TRUE(Device::open("cpu"));
+}
+
+TEST_F(DeviceTest, a_time_limit_that_is_none_is_refused) {
+  for (const double seconds : {-1.0, -1e-300, std::nan("")}) {
+    expect_refused(Device::open("cpu", {.kernel_time_limit_seconds = seconds}), {"time limit"});
+  }
+}
+
+// A kernel of the device's own, in C++, is trusted; what it may touch ends where a buffer does.
+TEST_F(DeviceTest, guarded_buffers_work_as_others_do) {
+  const Device device = must(Device::open("cpu", {.threads = 2, .guard_buffers = true}));
+  for (const int64_t size : {1, 15, 16, 4096, 5000, 3 << 20}) {
+    Buffer buffer = must(device.empty(DType::u8, {size}));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.host_data()) % 16, 0U);
+    EXPECT_EQ(test::contents<uint8_t>(buffer), std::vector<uint8_t>(static_cast<size_t>(size)));
+    const std::vector<std::byte> ones(static_cast<size_t>(size), std::byte{1});
+    must(buffer.write(ones));
+    EXPECT_EQ(test::contents<uint8_t>(buffer), std::vector<uint8_t>(static_cast<size_t>(size), 1));
+  }
 }
 
 TEST_F(DeviceTest, a_thread_count_out_of_range_is_refused) {

@@ -17,8 +17,8 @@ enum class Pairing : uint8_t {
 /// right to 1e-5 at every position of 32 bits; in kernel text, which has no double, up to 2^24, and
 /// to 1e-4 beyond. Numbers are checked whether they are used or not.
 struct RopeAngles {
-  View positions = {};         ///< [tokens], i32 or u32; absent: first_position, first_position + 1, …
-  int64_t first_position = 0;  ///< >= 0; used without positions
+  View positions = {};  ///< [tokens], i32 or u32; absent: first_position, first_position + 1, …
+  int64_t first_position = 0;  ///< 0 to 2^31 - tokens; used without positions
   float theta = 10000.0f;      ///< finite, > 0
   View freq_factors = {};      ///< optional [half_rope_dim], f32
   int64_t frequency_dim = 0;   ///< >= 0; 0: head_dim

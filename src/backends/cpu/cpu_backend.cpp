@@ -65,7 +65,8 @@ class CpuBackend final : public core::Backend {
   [[nodiscard]] const DeviceInfo& info() const noexcept override { return info_; }
 
   Result<std::shared_ptr<core::Storage>> allocate(int64_t bytes) override {
-    return cpu::allocate(shared_from_this(), bytes);
+    return options_.guard_buffers ? allocate_guarded(shared_from_this(), bytes)
+                                  : cpu::allocate(shared_from_this(), bytes);
   }
   Result<std::shared_ptr<core::Storage>> wrap(uintptr_t address, int64_t bytes,
                                               std::shared_ptr<void> owner) override {
@@ -223,6 +224,13 @@ Result<int64_t> choose_l1_bytes(const DeviceOptions& options) {
   return int64_t{kib ? *kib : reported_l1_kib().value_or(kLeastKib)} << 10;
 }
 
+Result<void> check_time_limit(double seconds) {
+  if (seconds >= 0) return {};  // no NaN either
+  return fail(
+      Code::invalid_argument,
+      fmt::format("cpu: a time limit of {} s for kernels, expected 0 (none) or more", seconds));
+}
+
 }  // namespace
 
 std::vector<DeviceInfo> list() {
@@ -231,6 +239,7 @@ std::vector<DeviceInfo> list() {
 }
 
 Result<std::shared_ptr<core::Backend>> open(int, const DeviceOptions& options) {
+  NORITE_TRY(check_time_limit(options.kernel_time_limit_seconds));
   NORITE_TRY_ASSIGN(const int threads, choose_threads(options));
   NORITE_TRY_ASSIGN(const SimdLevel level, choose_level(options));
   NORITE_TRY_ASSIGN(const int64_t l1, choose_l1_bytes(options));

@@ -78,16 +78,43 @@ std::shared_ptr<core::Storage> allocate_mapped(std::shared_ptr<core::Backend> ba
   return std::make_shared<MappedStorage>(std::move(backend), bytes, mapping, mapping_bytes, data);
 }
 
+/// What an index that is a few rows off reaches. Pages without rights take no memory.
+constexpr int64_t kGuard = int64_t{64} << 20;
+constexpr int64_t kGuardedAlignment = 16;  // of the largest types of kernel text
+
+std::shared_ptr<core::Storage> allocate_before_guard(std::shared_ptr<core::Backend> backend,
+                                                     int64_t bytes) {
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const int64_t usable = round_up(bytes, page), mapping_bytes = usable + kGuard;
+  void* mapping = mmap(nullptr, static_cast<size_t>(mapping_bytes), PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) return nullptr;
+  if (mprotect(mapping, static_cast<size_t>(usable), PROT_READ | PROT_WRITE) != 0) {
+    munmap(mapping, static_cast<size_t>(mapping_bytes));
+    return nullptr;
+  }
+  auto* data = static_cast<std::byte*>(mapping) + (usable - round_up(bytes, kGuardedAlignment));
+  return std::make_shared<MappedStorage>(std::move(backend), bytes, mapping, mapping_bytes, data);
+}
+
+Result<std::shared_ptr<core::Storage>> if_any(std::shared_ptr<core::Storage> storage,
+                                              int64_t bytes) {
+  if (storage != nullptr) return storage;
+  return fail(Code::out_of_memory, fmt::format("cpu: no memory for {} bytes", bytes));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<core::Storage>> allocate(std::shared_ptr<core::Backend> backend,
                                                 int64_t bytes) {
-  auto storage = bytes < kHugePage ? allocate_heap(std::move(backend), bytes)
-                                   : allocate_mapped(std::move(backend), bytes);
-  if (storage == nullptr) {
-    return fail(Code::out_of_memory, fmt::format("cpu: no memory for {} bytes", bytes));
-  }
-  return storage;
+  return if_any(bytes < kHugePage ? allocate_heap(std::move(backend), bytes)
+                                  : allocate_mapped(std::move(backend), bytes),
+                bytes);
+}
+
+Result<std::shared_ptr<core::Storage>> allocate_guarded(std::shared_ptr<core::Backend> backend,
+                                                        int64_t bytes) {
+  return if_any(allocate_before_guard(std::move(backend), bytes), bytes);
 }
 
 std::shared_ptr<core::Storage> wrap(std::shared_ptr<core::Backend> backend, uintptr_t address,

@@ -14,6 +14,9 @@ namespace norite::cpu {
 /// has them: at streaming speed 4 KiB pages cost a TLB miss every few hundred cycles.
 Result<std::shared_ptr<core::Storage>> allocate(std::shared_ptr<core::Backend> backend,
                                                 int64_t bytes);
+/// The same, aligned to 16 bytes, up to an end that no access may pass.
+Result<std::shared_ptr<core::Storage>> allocate_guarded(std::shared_ptr<core::Backend> backend,
+                                                        int64_t bytes);
 
 /// Host memory of someone else's, which `owner` keeps.
 std::shared_ptr<core::Storage> wrap(std::shared_ptr<core::Backend> backend, uintptr_t address,
