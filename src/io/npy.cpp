@@ -108,6 +108,26 @@ std::string file_start(const NpyArray& array) {
   return std::string(kMagic) + std::string(version_and_length.data(), 4) + header;
 }
 
+/// The file that is written to or replaced: where links lead. What is no file, as /dev/null or a
+/// pipe, is not replaced by one.
+Result<std::filesystem::path> file_behind(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return fail(Code::bad_file, "this is no regular file, and is left as it is");
+  }
+  std::filesystem::path file = std::filesystem::weakly_canonical(path, error);
+  return error ? path : file;
+}
+
+/// Gives a file the rights that the one it replaces has.
+void copy_rights(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code error;
+  const auto status = std::filesystem::status(from, error);
+  if (!std::filesystem::is_regular_file(status)) return;
+  std::filesystem::permissions(to, status.permissions(), error);
+}
+
 bool write_file(const std::filesystem::path& path, const NpyArray& array) {
   std::ofstream stream(path, std::ios::binary);
   stream << file_start(array);
@@ -142,12 +162,17 @@ Result<void> write_npy(const std::filesystem::path& path, const NpyArray& array)
                                                      name(array.dtype), to_string(array.shape))},
                 place));
   }
+  auto file = file_behind(path);
+  if (!file) return tl::unexpected(located(std::move(file).error(), place));
   // Of its own for every writer; a reader sees the whole file or none.
   const std::filesystem::path partial =
-      fmt::format("{}.{:08x}.partial", path.string(), std::random_device()());
+      fmt::format("{}.{:08x}.partial", file->string(), std::random_device()());
   std::error_code error;
   const bool written = write_file(partial, array);
-  if (written) std::filesystem::rename(partial, path, error);
+  if (written) {
+    copy_rights(*file, partial);
+    std::filesystem::rename(partial, *file, error);
+  }
   if (written && !error) return {};
   const std::string why = error ? fmt::format(": {}", error.message()) : "";
   std::filesystem::remove(partial, error);

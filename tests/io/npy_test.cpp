@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <fstream>
 #include <ostream>
 #include <string>
+
+#include "support.hpp"
 
 namespace norite {
 namespace {
@@ -140,6 +143,30 @@ TEST(NpyWrite, replaces_a_file_and_leaves_nothing_beside_it) {
     ASSERT_TRUE(write_npy(folder / "x.npy", {DType::u8, {1}, Bytes(1)}));
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
+
+TEST(NpyWrite, follows_links_and_keeps_rights) {
+  namespace fs = std::filesystem;
+  const auto file = temporary("npy_target.npy"), link = temporary("npy_link.npy");
+  fs::remove(link);
+  ASSERT_TRUE(write_npy(file, {DType::u8, {1}, Bytes(1)}));
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink(file, link);
+  ASSERT_TRUE(write_npy(link, {DType::u8, {2}, Bytes(2)}));
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(test::must(read_npy(file)).shape, Shape{2});
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST(NpyWrite, leaves_what_is_no_file_as_it_is) {
+  const auto pipe = temporary("npy_pipe");
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::filesystem::path& path : {pipe, temporary(".")}) {
+    test::expect_error(write_npy(path, {DType::u8, {1}, Bytes(1)}), Code::bad_file,
+                       {"no regular file"});
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST(NpyWrite, refuses_data_that_does_not_fit) {
