@@ -36,6 +36,7 @@ Environment:
   NORITE_DEVICE        the device where --device is not given
   NORITE_NUM_THREADS   the number of threads where --threads is not given
   NORITE_CPU_TARGET    a SIMD level instead of the best one; 'norite --version' lists them
+  NORITE_CPU_L1_KIB    the size of a core's L1 data cache, where the system's answer is wrong
   NORITE_CACHE_DIR     the folder for compiled kernels
   NORITE_CLANG         the clang++ that compiles kernel text for the CPU
   NORITE_CUDA_LIBRARY  the path of NVIDIA's driver library
@@ -85,8 +86,9 @@ constexpr const char* kBench =
     "plain reads), which is measured on the same threads between their repeats.\n";
 constexpr const char* kBenchFooter = R"(
 Times are medians. Bytes count each operand once. A share above 1 means that the data fits in a
-cache. Captured graphs are measured after the operations; with --filter only where no case has the
-text in its name, as with the last two examples.
+cache, or that memory became faster or slower meanwhile. Captured graphs are measured after the
+operations; with --filter only where no case has the text in its name, as with the last two
+examples.
 
 Examples:
   norite bench                                  everything, in a few minutes

@@ -45,7 +45,8 @@ class Announcement {
       fmt::print(stderr, "{}[{}/{}] compiling kernels for {}: {}", kEraseLine, done, total, device_,
                  built);
     } else if (!shown_) {
-      fmt::print(stderr, "compiling kernels for {}, to be kept for the next time\n", device_);
+      fmt::print(stderr, "compiling kernels for {}, which takes minutes when there are many\n",
+                 device_);
     }
     std::fflush(stderr);
     shown_ = true;

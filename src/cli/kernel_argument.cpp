@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/kernel_argument.hpp"
 
+#include "cases/values.hpp"
 #include "cli/kernel_syntax.hpp"
 #include "cli/kernel_values.hpp"
 
@@ -16,6 +17,7 @@ namespace norite::cli {
 namespace {
 
 constexpr std::string_view kZeros = "zeros:";
+constexpr std::string_view kRandom = "random:";
 constexpr std::string_view kBytes = "bytes:";
 constexpr std::string_view kAsBf16 = ":bf16";
 
@@ -26,24 +28,33 @@ Result<DType> dtype_named(std::string_view text) {
   return fail(Code::invalid_argument, fmt::format("'{}' is no dtype; there are{}", text, names));
 }
 
-/// "f32[4,5]"
-Result<ArgumentSpec> parse_zeros(std::string_view text) {
+/// "f32[4,5]" behind kZeros or kRandom
+template <class Filled>
+Result<Filled> parse_filled(std::string_view kind, std::string_view text) {
   const size_t open = text.find('[');
   if (open == text.npos || !text.ends_with(']')) {
-    return fail(Code::invalid_argument, "expected a dtype and a shape, as in zeros:f32[4,5]");
+    return fail(Code::invalid_argument,
+                fmt::format("expected a dtype and a shape, as in {}f32[4,5]", kind));
   }
-  ZerosArgument zeros;
-  NORITE_TRY_ASSIGN(zeros.dtype, dtype_named(text.substr(0, open)));
+  Filled filled;
+  NORITE_TRY_ASSIGN(filled.dtype, dtype_named(text.substr(0, open)));
   for (const std::string_view extent :
        split_commas(text.substr(open + 1, text.size() - open - 2))) {
     NORITE_TRY_ASSIGN(const int64_t size, parse_integer(extent, 1));
-    zeros.shape.push_back(size);
+    filled.shape.push_back(size);
   }
-  if (!zeros.shape.valid()) {
+  if (!filled.shape.valid()) {
     return fail(Code::invalid_argument,
                 fmt::format("the shape has more than {} extents", Shape::kMaxRank));
   }
-  return zeros;
+  return filled;
+}
+
+Result<ArgumentSpec> parse_random(std::string_view text) {
+  NORITE_TRY_ASSIGN(const auto random, parse_filled<RandomArgument>(kRandom, text));
+  if (is_float(random.dtype)) return random;
+  return fail(Code::invalid_argument,
+              fmt::format("random numbers of {}, expected f32, f16 or bf16", name(random.dtype)));
 }
 
 /// "f32:1e-6,300", or with other dtypes along the way, as a struct has them: "f32:1e-6,u32:300".
@@ -70,7 +81,8 @@ Result<ArgumentSpec> parse_path(const std::string& text) {
   std::error_code error;
   if (text.ends_with(".npy") || std::filesystem::exists(text, error)) return FileArgument{text};
   return fail(Code::invalid_argument,
-              "expected FILE.npy, FILE.npy:bf16, zeros:DTYPE[SHAPE] or bytes:DTYPE:VALUES");
+              "expected FILE.npy, FILE.npy:bf16, zeros:DTYPE[SHAPE], random:DTYPE[SHAPE] or "
+              "bytes:DTYPE:VALUES");
 }
 
 Result<NpyArray> load(const FileArgument& file) {
@@ -99,7 +111,10 @@ Result<ArgumentBuffer> make_filled(const Device& device, NpyArray array) {
 
 Result<ArgumentSpec> parse_argument(const std::string& text) {
   const std::string_view view = text;
-  if (view.starts_with(kZeros)) return parse_zeros(view.substr(kZeros.size()));
+  if (view.starts_with(kZeros)) {
+    return parse_filled<ZerosArgument>(kZeros, view.substr(kZeros.size()));
+  }
+  if (view.starts_with(kRandom)) return parse_random(view.substr(kRandom.size()));
   if (view.starts_with(kBytes)) return parse_bytes(view.substr(kBytes.size()));
   return parse_path(text);
 }
@@ -108,6 +123,15 @@ Result<ArgumentBuffer> ArgumentBuffer::make(const Device& device, const Argument
   if (const auto* zeros = std::get_if<ZerosArgument>(&spec)) {
     NORITE_TRY_ASSIGN(Buffer buffer, device.empty(zeros->dtype, zeros->shape));
     return ArgumentBuffer{std::move(buffer), {}};
+  }
+  if (const auto* random = std::get_if<RandomArgument>(&spec)) {
+    // The memory first: it says whether there is that much.
+    NORITE_TRY_ASSIGN(Buffer buffer, device.empty(random->dtype, random->shape));
+    ArgumentBuffer result{std::move(buffer), {}};
+    result.initial =
+        cases::encode(random->dtype, cases::random_values("kernel run", result.buffer.count()));
+    NORITE_TRY(result.reset());
+    return result;
   }
   if (const auto* constants = std::get_if<BytesArgument>(&spec)) {
     const Shape shape = {static_cast<int64_t>(constants->bytes.size())};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a kernel's buffer is filled with: `--arg 0=x.npy`, `zeros:f32[4,5]`, `bytes:f32:1e-6,300`.
+// What a kernel's buffer is filled with: `--arg 0=x.npy`, `zeros:f32[4,5]`, `random:f32[4,5]`,
+// `bytes:f32:1e-6,300`.
 #pragma once
 
 #include <norite/device.hpp>
@@ -20,11 +21,17 @@ struct ZerosArgument {
   Shape shape;
 };
 
+/// Normally distributed, the same in every run.
+struct RandomArgument {
+  DType dtype = DType::f32;
+  Shape shape;
+};
+
 struct BytesArgument {
   std::vector<std::byte> bytes;
 };
 
-using ArgumentSpec = std::variant<FileArgument, ZerosArgument, BytesArgument>;
+using ArgumentSpec = std::variant<FileArgument, ZerosArgument, RandomArgument, BytesArgument>;
 
 /// Errors: invalid_argument.
 Result<ArgumentSpec> parse_argument(const std::string& text);

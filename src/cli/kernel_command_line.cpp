@@ -44,6 +44,7 @@ SPEC, what a buffer holds:
   x.npy                 an array of NumPy: f32, f16, i32, u32, i16, u16, i8, u8, bool
   x.npy:bf16            its 16-bit integers are bf16; saved, they are 16-bit integers again
   zeros:f32[4,5]        zeros of that dtype and shape
+  random:f32[4,5]       normally distributed numbers, the same in every run
   bytes:f32:1e-6,300    these values, for an argument that the kernel only reads
   bytes:f32:1e-6,u32:7  the same for a struct: float, then uint; padding must be written out
 
@@ -57,8 +58,8 @@ Examples:
       --threadgroup-memory 0:1024 --arg 0=x.npy --arg 1=zeros:f32[37] \
       --arg 2=bytes:f32:1e-6,300 --checked
 
-With --checked, accesses outside of a buffer, races, divergent barriers and reads of memory that
-nothing wrote are reported with the kernel's line, and the command exits with 1.)";
+With --checked, accesses outside of a buffer, races, divergent barriers and reads of threadgroup
+memory that nothing wrote are reported with the kernel's line, and the command exits with 1.)";
 
 }  // namespace
 

@@ -85,7 +85,8 @@ Result<void> check_complete(const Launch& launch, const ByIndex& slots) {
 
 Result<Grid> parse_grid(const KernelOptions& options) {
   if (options.groups.empty() == options.grid.empty()) {
-    return refuse("either --groups or --grid must say how large the grid is");
+    return refuse(options.grid.empty() ? "--groups or --grid must say how large the grid is"
+                                       : "--groups and --grid exclude each other");
   }
   if (options.threads.empty()) return refuse("--threads must say how many threads a group has");
   const auto extents = [](std::string_view option, const std::string& text) {
@@ -209,7 +210,7 @@ Result<void> check_limits(const Launch& launch, const DeviceInfo& device) {
   int64_t threads = 1;
   for (const int64_t extent : launch.grid.threads) {
     if (extent > limit / threads) {
-      return refuse(fmt::format("--threads {}: that is more than the {} threads a group that {}",
+      return refuse(fmt::format("--threads {}: that is more than the {} threads in a group that {}",
                                 fmt::join(launch.grid.threads, ","), limit, why));
     }
     threads *= extent;

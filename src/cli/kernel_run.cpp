@@ -81,6 +81,7 @@ Result<Device> open_device_for(const KernelOptions& options) {
     NORITE_TRY_ASSIGN(common, on_cpu(common, options.checked ? "--checked" : "--time-limit"));
   }
   return open_device(common, {.checked = options.checked,
+                              .guard_buffers = true,
                               .kernel_time_limit_seconds =
                                   options.time_limit_s.value_or(kDefaultTimeLimitSeconds)});
 }

@@ -22,7 +22,8 @@ Result<int64_t> parse_integer(std::string_view text, int64_t least) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc() && stop == end && value >= least) return value;
-  return fail(Code::invalid_argument, fmt::format("'{}' is no integer, or below {}", text, least));
+  return fail(Code::invalid_argument,
+              fmt::format("'{}' is no integer of {} or more that 64 bits hold", text, least));
 }
 
 Result<std::array<int64_t, 3>> parse_extents(std::string_view text) {

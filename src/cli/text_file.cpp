@@ -16,9 +16,12 @@ Result<std::string> read_text(const fs::path& path) {
   if (!fs::exists(status)) {
     return fail(Code::not_found, fmt::format("{}: no such file", path.string()));
   }
+  if (!fs::is_regular_file(status)) {
+    return fail(Code::bad_file, fmt::format("{}: this is no regular file", path.string()));
+  }
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
-  if (!fs::is_regular_file(status) || !stream || !(text << stream.rdbuf())) {
+  if (!stream || !(text << stream.rdbuf())) {
     return fail(Code::bad_file,
                 fmt::format("{}: the file is empty or cannot be read", path.string()));
   }

@@ -64,7 +64,8 @@ Result<void> Check::memory(const Encoder& encoder, std::initializer_list<Output>
     return operand.view && &operand.view.buffer().storage()->backend() != &backend;
   };
   const auto clash = [&](const Named& operand) {
-    return refuse(operand.name, "is memory of another device", backend.info().id);
+    return refuse(operand.name, "is memory of another device (each Device::open() makes one)",
+                  backend.info().id);
   };
   for (const Output& output : outputs) {
     if (elsewhere(output.operand)) return clash(output.operand);

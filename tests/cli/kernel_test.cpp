@@ -182,7 +182,7 @@ TEST_F(Kernel, FilesThatCannotBeReadExitWith4) {
   for (const char* verb : {"list", "check", "run"}) {
     const std::string command = fmt::format("kernel {} ", verb);
     expect_refused(run_norite(command + "/no/such.metal"), 4, "no such file");
-    expect_refused(run_norite(command + "/"), 4, "cannot be read");
+    expect_refused(run_norite(command + "/"), 4, "no regular file");
   }
   const TemporaryFile none("none.metal", "float twice(float x) { return 2 * x; }");
   expect_refused(run_norite("kernel run '" + none.path() + "' --groups 1 --threads 1"), 4,
@@ -207,7 +207,7 @@ TEST_F(Kernel, MistakesInTheCommandLineExitWith2) {
        "the kernel may write to device"},
       {sum, "--threadgroup-memory 0:BYTES"},
       {sum + "--threadgroup-memory 0:16 --threadgroup-memory 1:16", "has no [[threadgroup(1)]]"},
-      {sum + "--threadgroup-memory 0:-1", "'-1' is no integer, or below 1"},
+      {sum + "--threadgroup-memory 0:-1", "'-1' is no integer of 1 or more"},
       {sum + "--threadgroup-memory 0:1000000", "at most 32768 bytes"},
       {scale + x + factor + "--constant 1=true", "no such function constant; it has:"},
       {scale + x + factor + "--constant size=3", "no such function constant"},
@@ -215,10 +215,10 @@ TEST_F(Kernel, MistakesInTheCommandLineExitWith2) {
       {scale + x + factor + "--define UNUSED=1", "--define UNUSED:"},
       {scale + x + factor + "--define 1X=1", "'1X' is no name of a macro"},
       {scale + x + factor + "--define STEP=2", "--define STEP: given twice"},
-      {scale + x + factor + "--groups 1", "either --groups or --grid"},
-      {"--entry scale --threads 2 " + x, "either --groups or --grid"},
+      {scale + x + factor + "--groups 1", "--groups and --grid exclude each other"},
+      {"--entry scale --threads 2 " + x, "--groups or --grid must say"},
       {"--entry scale --groups 1 " + x, "--threads must say"},
-      {"--entry scale --groups 0 --threads 1", "'0' is no integer, or below 1"},
+      {"--entry scale --groups 0 --threads 1", "'0' is no integer of 1 or more"},
       {"--entry scale --groups 1,2,3,4 --threads 1", "expected X, X,Y or X,Y,Z"},
       {"--entry scale --groups 1, --threads 1", "'' is no integer"},
       {"--entry copy_bytes --grid 5 --threads 64,32 --arg 0=zeros:u8[5] --arg 1=zeros:u8[5]",
@@ -227,9 +227,11 @@ TEST_F(Kernel, MistakesInTheCommandLineExitWith2) {
       {scale + factor + "--arg x=zeros:f32[5]", "'x' is no integer"},
       {scale + factor + "--arg 0=zeros:f64[5]", "'f64' is no dtype"},
       {scale + factor + "--arg 0=zeros:f32", "as in zeros:f32[4,5]"},
-      {scale + factor + "--arg 0=zeros:f32[0]", "'0' is no integer, or below 1"},
+      {scale + factor + "--arg 0=zeros:f32[0]", "'0' is no integer of 1 or more"},
       {scale + factor + "--arg 0=zeros:f32[5,]", "'' is no integer"},
       {scale + factor + "--arg 0=zeros:f32[1,1,1,1,1,1,1,1,1]", "more than 8 extents"},
+      {scale + factor + "--arg 0=random:f32", "as in random:f32[4,5]"},
+      {scale + factor + "--arg 0=random:i32[5]", "random numbers of i32"},
       {scale + factor + "--arg 0=zero:f32[5]", "expected FILE.npy, FILE.npy:bf16, zeros:"},
       {scale + x + "--arg 2=bytes:1", "as in bytes:f32:1e-6,300"},
       {scale + x + "--arg 2=bytes:f32:", "'' is no number"},
@@ -400,6 +402,44 @@ TEST_F(KernelRun, CheckedModeExitsWith1AndTheLine) {
   EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_EQ(result.out, "");
   EXPECT_NE(result.err.find("past_the_end"), std::string::npos) << result.err;
+}
+
+TEST_F(KernelRun, AnOverrunOfHoweverSmallABufferExitsWith1) {
+  for (const int elements : {1, 5, 1000, 1024}) {
+    const CommandResult result = run(fmt::format(
+        "--entry past_the_end --grid 4096 --threads 64 --arg 0=zeros:f32[{}]", elements));
+    expect_refused(result, 1, "bytes past the end of buffer 0 \"y\"");
+  }
+}
+
+TEST_F(KernelRun, WhatIsNoFileIsNotReplacedByOne) {
+  expect_refused(run("--entry past_the_end --grid 3 --threads 3 --arg 0=zeros:f32[4] "
+                     "--save 0=/dev/null"),
+                 4, "/dev/null");
+  EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
+}
+
+/// The example of the README, on rows whose sums are known.
+TEST_F(KernelRun, TheSoftmaxOfTheExamplesAddsUpToOne) {
+  const auto root = std::filesystem::path(NORITE_TEST_DATA).parent_path().parent_path();
+  const TemporaryFile saved("softmax.npy", "");
+  const CommandResult result = run_norite(
+      fmt::format("kernel run '{}' --groups 3 --threads 256 --checked --arg 0=random:f32[3,300] "
+                  "--arg 1=zeros:f32[3,300] --arg 2=bytes:u32:300 --save 1='{}'",
+                  (root / "examples" / "softmax.metal").string(), saved.path()));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const NpyArray y = read_npy(saved.path()).value();
+  ASSERT_EQ(y.shape, (Shape{3, 300}));
+  for (int row = 0; row < 3; ++row) {
+    double sum = 0;
+    for (int i = 0; i < 300; ++i) {
+      float value = 0;
+      std::memcpy(&value, &y.data[static_cast<size_t>(row * 300 + i) * sizeof(float)], 4);
+      EXPECT_GT(value, 0.0f);
+      sum += value;
+    }
+    EXPECT_NEAR(sum, 1, 1e-6);
+  }
 }
 
 TEST_F(KernelRun, AFaultOfTheProcessorExitsWith1) {

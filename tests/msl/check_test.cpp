@@ -178,11 +178,13 @@ struct S { float x;
   float f(const S& other) const { return other.x; } };
 float g(float* p, thread float& r, const S& s) { return *p * r * s.x; }
 kernel void k(device float* d [[buffer(0)]]) { float a = 2, b = 3; d[0] = (a * b) + a; }
+kernel void l(device float* d [[buffer(0)]], const float* x [[buffer(1)]]) { d[0] = 1; }
 )");
   expect_diagnostic(diagnostics, "3", {"'other'"});
   expect_diagnostic(diagnostics, "4", {"'p'"});
   expect_diagnostic(diagnostics, "4", {"'s'"});
-  EXPECT_EQ(diagnostics.size(), 3U) << all(diagnostics);
+  expect_diagnostic(diagnostics, "6", {"'x'"});
+  EXPECT_EQ(diagnostics.size(), 4U) << all(diagnostics);
 }
 
 TEST(CheckTest, a_missing_name_is_reported_with_its_line) {
