@@ -146,9 +146,11 @@ struct NativeBF16 : BF16 {
     __m512i halves;  // all even elements, then all odd ones
     asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(halves) : "v"(v.a.raw), "v"(v.b.raw));
     const VU bits{_mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved), halves)};
-    // The instruction takes subnormal floats for zero.
-    const bool has_zero = _mm512_testn_epi16_mask(bits.raw, _mm512_set1_epi16(0x7FFF)) != 0;
-    return HWY_UNLIKELY(has_zero) ? BF16::pack(v) : bits;
+    // The instruction takes subnormal floats for zero. What is none of those stays its result: the
+    // bits of a NaN must not depend on its neighbours.
+    const __mmask32 zeros = _mm512_testn_epi16_mask(bits.raw, _mm512_set1_epi16(0x7FFF));
+    if (HWY_LIKELY(zeros == 0)) return bits;
+    return VU{_mm512_mask_mov_epi16(bits.raw, zeros, BF16::pack(v).raw)};
   }
 
   /// acc + x * x for every element x. Takes what is subnormal for zero, products and sums too.
