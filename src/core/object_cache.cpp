@@ -25,7 +25,9 @@ namespace {
 
 // Goes up when backends and compiled objects change what they agree on.
 constexpr int kAbiVersion = 1;
-constexpr const char* kTemporary = "norite-";  // begins the names of folders that do not stay
+// Names of folders that do not stay, and of what is made in them.
+constexpr std::string_view kTemporaryCache = "norite-", kWorkshop = "norite-workshop-",
+                           kRandomPart = "XXXXXX", kMade = "kernel";
 
 class Hash {
  public:
@@ -82,8 +84,8 @@ bool make_private_folder(const fs::path& path) {
   return is_private_folder(path);
 }
 
-Result<fs::path> make_temporary_folder(const fs::path& parent) {
-  std::string name = (parent / kTemporary).string() + "XXXXXX";
+Result<fs::path> make_temporary_folder(const fs::path& parent, std::string_view prefix) {
+  std::string name = fmt::format("{}{}", (parent / prefix).string(), kRandomPart);
   if (::mkdtemp(name.data()) == nullptr) {
     return fail(Code::unavailable,
                 fmt::format("no folder for compiled kernels: {}: {}", name, std::strerror(errno)));
@@ -91,18 +93,30 @@ Result<fs::path> make_temporary_folder(const fs::path& parent) {
   return fs::path(name);
 }
 
-/// Removes what processes that were killed have left behind.
-void sweep(const fs::path& folder) {
-  constexpr auto kLongAgo = std::chrono::hours(24);  // nothing takes that long to compile
+/// Whether that is a workshop in which nothing was made for a day; nothing takes that long.
+bool is_abandoned(const fs::path& folder) {
+  const std::string name = folder.filename().string();
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+  if (!name.starts_with(kWorkshop) || name.size() != kWorkshop.size() + kRandomPart.size() ||
+      !fs::is_directory(fs::symlink_status(folder, error))) {
+    return false;
+  }
+  const auto last_use = fs::last_write_time(folder, error);
+  if (error || last_use > fs::file_time_type::clock::now() - std::chrono::hours(24)) return false;
+  fs::directory_iterator content(folder, error), end;
+  for (; !error && content != end; content.increment(error)) {
+    if (!content->path().filename().string().starts_with(kMade)) return false;
+  }
+  return !error;
+}
+
+/// Removes what processes that were killed have left behind.
+void sweep(const fs::path& cache) {
+  std::error_code error;
+  for (fs::directory_iterator entry(cache, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code gone;
-    if (!entry->path().filename().string().starts_with(kTemporary)) continue;
-    const auto last_use = fs::last_write_time(entry->path(), gone);
-    if (!gone && last_use < fs::file_time_type::clock::now() - kLongAgo) {
-      fs::remove_all(entry->path(), gone);
-    }
+    if (is_abandoned(entry->path())) fs::remove_all(entry->path(), gone);
   }
 }
 
@@ -157,7 +171,8 @@ Result<ObjectCache> ObjectCache::open() {
       return ObjectCache(std::move(path), false);
     }
   }
-  NORITE_TRY_ASSIGN(fs::path folder, make_temporary_folder(env::temporary_folder()));
+  NORITE_TRY_ASSIGN(fs::path folder,
+                    make_temporary_folder(env::temporary_folder(), kTemporaryCache));
   return ObjectCache(std::move(folder), true);
 }
 
@@ -187,10 +202,10 @@ Result<fs::path> ObjectCache::get_ingredient(std::string_view key, std::string_v
   const fs::path sum = folder_ / fmt::format("{}.xxh", key);
   if (const auto hash = hash_of_file(object); hash && contents(sum) == hash) return object;
 
-  NORITE_TRY_ASSIGN(fs::path made, make_temporary_folder(folder_));
+  NORITE_TRY_ASSIGN(fs::path made, make_temporary_folder(folder_, kWorkshop));
   const Workshop workshop(std::move(made));
-  const fs::path new_object = workshop.folder / fmt::format("kernel{}", suffix);
-  const fs::path new_sum = workshop.folder / "kernel.xxh";
+  const fs::path new_object = workshop.folder / fmt::format("{}{}", kMade, suffix);
+  const fs::path new_sum = workshop.folder / fmt::format("{}.xxh", kMade);
   NORITE_TRY(build(new_object.string()));
   const auto hash = hash_of_file(new_object);
   if (!hash) {

@@ -119,15 +119,21 @@ TEST_F(ExecutorCacheTest, what_is_no_file_is_an_error_and_not_waited_for) {
 
 TEST_F(ExecutorCacheTest, removes_what_killed_processes_left_a_day_ago) {
   open();
-  const fs::path old = path() / "norite-abcdef", recent = path() / "norite-ghijkl";
-  for (const fs::path& folder : {old, recent}) {
+  const auto folder_with = [&](const std::string& name, const char* file, int hours) {
+    const fs::path folder = path() / name;
     fs::create_directory(folder);
-    overwrite(folder / "kernel.o", "half");
-  }
-  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(25));
+    overwrite(folder / file, "half");
+    fs::last_write_time(folder, fs::file_time_type::clock::now() - std::chrono::hours(hours));
+    return folder;
+  };
+  const auto left = folder_with("norite-workshop-abcdef", "kernel.so.o", 25);
+  const fs::path others[] = {folder_with("norite-workshop-ghijkl", "kernel.so", 23),
+                             folder_with("norite-workshop-mnopqr", "thesis.tex", 25),
+                             folder_with("norite-workshop-of-mine", "kernel.so", 25),
+                             folder_with("norite-0.1", "kernel.so", 25)};
   open();
-  EXPECT_FALSE(fs::exists(old));
-  EXPECT_TRUE(fs::exists(recent));
+  EXPECT_FALSE(fs::exists(left));
+  for (const fs::path& other : others) EXPECT_TRUE(fs::exists(other)) << other;
 }
 
 /// As text is lowered: after the standard library.
