@@ -31,9 +31,9 @@ using norite::bench::microseconds;
 constexpr int64_t kRows = 64;
 constexpr int64_t kDim = 4096;
 constexpr float kEps = 1e-6f;
-/// They take turns: what else runs on a machine slows it down for seconds at a time. A core that has
-/// had nothing to do for milliseconds comes to its full speed within five, as the second one here:
-/// rounds are long enough for that to be little of them.
+/// They take turns: what else runs on a machine slows it down for seconds at a time. A core that
+/// has had nothing to do takes up to five milliseconds to come to its full speed, and the second
+/// one has nothing to do while one thread is timed. Rounds are so long that this is little of them.
 constexpr int kRounds = 20, kScalarRuns = 30, kRuns = 2000;
 constexpr double kTwoCores = 1.9;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The softmax of each row, a threadgroup a row. Try it without a Mac:
-//
-//   norite kernel run examples/softmax.metal --groups 37 --threads 256 --checked
-//       --arg 0=random:f32[37,300] --arg 1=zeros:f32[37,300] --arg 2=bytes:u32:300
+/* The softmax of each row, a threadgroup a row. Without a Mac:
+
+norite kernel run examples/softmax.metal --groups 37 --threads 256 --checked \
+      --arg 0=random:f32[37,300] --arg 1=zeros:f32[37,300] --arg 2=bytes:u32:300
+*/
 #include <metal_stdlib>
 using namespace metal;
 

@@ -57,9 +57,10 @@ struct DeviceOptions {
   /// CPU: kernel text runs checked: accesses outside of its buffers, races, divergent barriers and
   /// reads of threadgroup memory that nothing wrote end the dispatch with check_failed. Slow.
   bool checked = false;
-  /// CPU: nothing lies behind a buffer's last 16 bytes. A kernel that goes past the end is stopped
-  /// there, with execution_failed, where it would otherwise spoil whatever comes next. Every buffer
-  /// then takes pages of its own.
+  /// CPU: up to 64 MiB behind the end of a buffer from empty() belong to nobody, but for its last
+  /// 32 bytes. Kernel text that goes there is stopped with execution_failed, where it would
+  /// otherwise spoil whatever comes next; a kernel in C++ ends the process. Buffers of a pool end
+  /// where their size class does.
   bool guard_buffers = false;
   /// CPU: a dispatch of kernel text that runs longer is cancelled, with timeout. 0 is no limit.
   double kernel_time_limit_seconds = 0;

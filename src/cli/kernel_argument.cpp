@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <new>
 #include <optional>
 
 namespace norite::cli {
@@ -107,6 +108,18 @@ Result<ArgumentBuffer> make_filled(const Device& device, NpyArray array) {
   return result;
 }
 
+Result<ArgumentBuffer> make_random(const Device& device, const RandomArgument& random,
+                                   int64_t index) try {
+  NORITE_TRY_ASSIGN(Buffer buffer, device.empty(random.dtype, random.shape));
+  const auto values = cases::random_values(fmt::format("kernel run {}", index), buffer.count());
+  ArgumentBuffer result{std::move(buffer), cases::encode(random.dtype, values)};
+  NORITE_TRY(result.reset());
+  return result;
+} catch (const std::bad_alloc&) {
+  return fail(Code::out_of_memory,
+              fmt::format("no memory for {} random numbers", to_string(random.shape)));
+}
+
 }  // namespace
 
 Result<ArgumentSpec> parse_argument(const std::string& text) {
@@ -119,19 +132,14 @@ Result<ArgumentSpec> parse_argument(const std::string& text) {
   return parse_path(text);
 }
 
-Result<ArgumentBuffer> ArgumentBuffer::make(const Device& device, const ArgumentSpec& spec) {
+Result<ArgumentBuffer> ArgumentBuffer::make(const Device& device, const ArgumentSpec& spec,
+                                            int64_t index) {
   if (const auto* zeros = std::get_if<ZerosArgument>(&spec)) {
     NORITE_TRY_ASSIGN(Buffer buffer, device.empty(zeros->dtype, zeros->shape));
     return ArgumentBuffer{std::move(buffer), {}};
   }
   if (const auto* random = std::get_if<RandomArgument>(&spec)) {
-    // The memory first: it says whether there is that much.
-    NORITE_TRY_ASSIGN(Buffer buffer, device.empty(random->dtype, random->shape));
-    ArgumentBuffer result{std::move(buffer), {}};
-    result.initial =
-        cases::encode(random->dtype, cases::random_values("kernel run", result.buffer.count()));
-    NORITE_TRY(result.reset());
-    return result;
+    return make_random(device, *random, index);
   }
   if (const auto* constants = std::get_if<BytesArgument>(&spec)) {
     const Shape shape = {static_cast<int64_t>(constants->bytes.size())};

@@ -21,7 +21,7 @@ struct ZerosArgument {
   Shape shape;
 };
 
-/// Normally distributed, the same in every run.
+/// Normally distributed, the same in every run, other numbers for every argument.
 struct RandomArgument {
   DType dtype = DType::f32;
   Shape shape;
@@ -42,7 +42,7 @@ struct ArgumentBuffer {
   std::vector<std::byte> initial;  ///< empty: zeros
 
   /// Errors: those of the file and of the device.
-  static Result<ArgumentBuffer> make(const Device& device, const ArgumentSpec& spec);
+  static Result<ArgumentBuffer> make(const Device& device, const ArgumentSpec& spec, int64_t index);
   [[nodiscard]] Result<void> reset();
 };
 

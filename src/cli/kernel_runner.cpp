@@ -22,7 +22,7 @@ Result<KernelRunner> KernelRunner::make(const Device& device, Launch launch,
   KernelRunner runner(device, std::move(launch));
   // The files first: a wrong name should not wait for the compiler.
   for (const auto& [index, spec] : runner.launch_.arguments) {
-    NORITE_TRY_ASSIGN(runner.buffers_[index], ArgumentBuffer::make(device, spec));
+    NORITE_TRY_ASSIGN(runner.buffers_[index], ArgumentBuffer::make(device, spec, index));
   }
   const std::string& entry = runner.launch_.kernel.name;
   KernelRegistry& registry = device.registry();

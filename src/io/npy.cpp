@@ -108,27 +108,29 @@ std::string file_start(const NpyArray& array) {
   return std::string(kMagic) + std::string(version_and_length.data(), 4) + header;
 }
 
-/// The file that is written to or replaced: where links lead. What is no file, as /dev/null or a
-/// pipe, is not replaced by one.
-Result<std::filesystem::path> file_behind(const std::filesystem::path& path) {
+namespace fs = std::filesystem;
+
+/// The file that is written to or replaced: where links lead, though there be none yet. What is no
+/// file, as /dev/null or a pipe, is not replaced by one.
+Result<fs::path> file_behind(fs::path path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
   std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    return fail(Code::bad_file, "this is no regular file, and is left as it is");
+  for (int i = 0; i < kMostLinks && fs::is_symlink(fs::symlink_status(path, error)); ++i) {
+    path = path.parent_path() / fs::read_symlink(path, error);  // an absolute one by itself
   }
-  std::filesystem::path file = std::filesystem::weakly_canonical(path, error);
-  return error ? path : file;
+  const auto status = fs::symlink_status(path, error);
+  if (!fs::exists(status) || fs::is_regular_file(status)) return path;
+  return fail(Code::bad_file, "this is no regular file, and is left as it is");
 }
 
-/// Gives a file the rights that the one it replaces has.
-void copy_rights(const std::filesystem::path& from, const std::filesystem::path& to) {
+/// As the file that it replaces: nobody else may read it, not even while it is written.
+void set_rights(const fs::path& path, const fs::file_status& replaced, fs::perms more) {
+  if (!fs::is_regular_file(replaced)) return;
   std::error_code error;
-  const auto status = std::filesystem::status(from, error);
-  if (!std::filesystem::is_regular_file(status)) return;
-  std::filesystem::permissions(to, status.permissions(), error);
+  fs::permissions(path, replaced.permissions() | more, error);
 }
 
-bool write_file(const std::filesystem::path& path, const NpyArray& array) {
+bool write_file(const fs::path& path, const NpyArray& array) {
   std::ofstream stream(path, std::ios::binary);
   stream << file_start(array);
   stream.write(reinterpret_cast<const char*>(array.data.data()),
@@ -165,13 +167,15 @@ Result<void> write_npy(const std::filesystem::path& path, const NpyArray& array)
   auto file = file_behind(path);
   if (!file) return tl::unexpected(located(std::move(file).error(), place));
   // Of its own for every writer; a reader sees the whole file or none.
-  const std::filesystem::path partial =
-      fmt::format("{}.{:08x}.partial", file->string(), std::random_device()());
+  const fs::path partial = fmt::format("{}.{:08x}.partial", file->string(), std::random_device()());
   std::error_code error;
+  const fs::file_status replaced = fs::status(*file, error);
+  std::ofstream(partial).close();
+  set_rights(partial, replaced, fs::perms::owner_write);
   const bool written = write_file(partial, array);
   if (written) {
-    copy_rights(*file, partial);
-    std::filesystem::rename(partial, *file, error);
+    set_rights(partial, replaced, fs::perms::none);
+    fs::rename(partial, *file, error);
   }
   if (written && !error) return {};
   const std::string why = error ? fmt::format(": {}", error.message()) : "";

@@ -62,9 +62,9 @@ class Search {
     const bool parameter = scan_.is(start - 1, "(") || scan_.is(start - 1, ",");
     const bool statement =
         scan_.is(start - 1, ";") || scan_.is(start - 1, "{") || scan_.is(start - 1, "}");
-    const bool ends = scan_.is(name + 1, "=") || (statement && scan_.is(name + 1, ";")) ||
-                      (parameter && (scan_.is(name + 1, ",") || scan_.is(name + 1, ")") ||
-                                     scan_.is(name + 1, "[")));
+    const bool ends = scan_.is(name + 1, "=") || scan_.is(name + 1, "[") ||
+                      (statement && scan_.is(name + 1, ";")) ||
+                      (parameter && (scan_.is(name + 1, ",") || scan_.is(name + 1, ")")));
     if (!ends || !(parameter || statement)) return std::nullopt;
     return name;
   }

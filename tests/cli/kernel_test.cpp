@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <norite/float16.hpp>
 #include <norite/npy.hpp>
 
@@ -413,10 +414,30 @@ TEST_F(KernelRun, AnOverrunOfHoweverSmallABufferExitsWith1) {
 }
 
 TEST_F(KernelRun, WhatIsNoFileIsNotReplacedByOne) {
+  const TemporaryFile file("pipe.npy", "");
+  std::filesystem::remove(file.path());
+  ASSERT_EQ(::mkfifo(file.path().c_str(), 0600), 0);
   expect_refused(run("--entry past_the_end --grid 3 --threads 3 --arg 0=zeros:f32[4] "
-                     "--save 0=/dev/null"),
-                 4, "/dev/null");
-  EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
+                     "--save 0='" +
+                     file.path() + "'"),
+                 4, "no regular file");
+  EXPECT_TRUE(std::filesystem::is_fifo(file.path()));
+}
+
+TEST_F(KernelRun, RandomArgumentsAreTheSameEveryTimeAndDifferFromEachOther) {
+  const auto y_of = [&](const char* x) {
+    const CommandResult result =
+        run(std::string("--entry scale --grid 1 --threads 1 --arg 1=random:f32[5] "
+                        "--arg 2=bytes:f32:1 --json --arg 0=") +
+            x);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return json::parse(result.out)["outputs"][0]["first"];
+  };
+  const json y = y_of("random:f32[5]"), untouched = y_of("zeros:f32[5]");
+  EXPECT_EQ(y, y_of("random:f32[5]"));
+  EXPECT_EQ(y[1], untouched[1]);
+  EXPECT_NE(y[0], untouched[0]);
+  EXPECT_NE(y[0], untouched[1]);
 }
 
 /// The example of the README, on rows whose sums are known.

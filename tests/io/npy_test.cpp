@@ -156,6 +156,10 @@ TEST(NpyWrite, follows_links_and_keeps_rights) {
   EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_EQ(test::must(read_npy(file)).shape, Shape{2});
   EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  fs::remove(file);
+  ASSERT_TRUE(write_npy(link, {DType::u8, {3}, Bytes(3)}));  // to where there is no file yet
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(test::must(read_npy(file)).shape, Shape{3});
 }
 
 TEST(NpyWrite, leaves_what_is_no_file_as_it_is) {

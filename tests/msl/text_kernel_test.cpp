@@ -191,6 +191,21 @@ TEST(TextKernel, EndlessLoopsAreCancelledAndTheDeviceGoesOn) {
   EXPECT_EQ(contents<int32_t>(flag)[64], 7);
 }
 
+TEST(TextKernel, GuardedBuffersEndWhereMemoryDoes) {
+  const Device device = must(Device::open("cpu", {.threads = 2, .guard_buffers = true}));
+  const Pipeline pipeline = must(compiled(device, R"(
+    kernel void k(device long4* x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+      x[i] += 1;
+    })"));
+  for (const int64_t vectors : {1, 3, 128, 1000, 1 << 16}) {
+    const Buffer x = must(device.empty(DType::i32, {vectors * 8}));
+    must(run(device, pipeline, {x}, {.groups = {vectors, 1, 1}}));
+    EXPECT_EQ(contents<int32_t>(x)[static_cast<size_t>(vectors) * 8 - 2], 1);
+    expect_error(run(device, pipeline, {x}, {.groups = {vectors + 1, 1, 1}}),
+                 Code::execution_failed, {"0 bytes past the end of buffer 0 \"x\""});
+  }
+}
+
 TEST(TextKernel, OperationsRefuseRowsThatKernelsCannotCount) {
   const Device device = must(Device::open("cpu", {.builtins = BuiltinForm::text}));
   Encoder encoder = device.encoder();

@@ -225,10 +225,11 @@ Result<int64_t> choose_l1_bytes(const DeviceOptions& options) {
 }
 
 Result<void> check_time_limit(double seconds) {
-  if (seconds >= 0) return {};  // no NaN either
-  return fail(
-      Code::invalid_argument,
-      fmt::format("cpu: a time limit of {} s for kernels, expected 0 (none) or more", seconds));
+  constexpr double kMost = 1e6;
+  if (seconds >= 0 && seconds <= kMost) return {};  // no NaN either
+  return fail(Code::invalid_argument,
+              fmt::format("cpu: a time limit of {} s for kernels, expected up to {}, 0 for none",
+                          seconds, kMost));
 }
 
 }  // namespace

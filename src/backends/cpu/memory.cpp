@@ -80,7 +80,7 @@ std::shared_ptr<core::Storage> allocate_mapped(std::shared_ptr<core::Backend> ba
 
 /// What an index that is a few rows off reaches. Pages without rights take no memory.
 constexpr int64_t kGuard = int64_t{64} << 20;
-constexpr int64_t kGuardedAlignment = 16;  // of the largest types of kernel text
+constexpr int64_t kGuardedAlignment = 32;  // of long4, which no type of kernel text exceeds
 
 std::shared_ptr<core::Storage> allocate_before_guard(std::shared_ptr<core::Backend> backend,
                                                      int64_t bytes) {

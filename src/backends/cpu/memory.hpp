@@ -14,7 +14,7 @@ namespace norite::cpu {
 /// has them: at streaming speed 4 KiB pages cost a TLB miss every few hundred cycles.
 Result<std::shared_ptr<core::Storage>> allocate(std::shared_ptr<core::Backend> backend,
                                                 int64_t bytes);
-/// The same, aligned to 16 bytes, up to an end that no access may pass.
+/// The same, aligned to 32 bytes, up to an end that no access may pass by less than 64 MiB.
 Result<std::shared_ptr<core::Storage>> allocate_guarded(std::shared_ptr<core::Backend> backend,
                                                         int64_t bytes);
 
