@@ -174,7 +174,9 @@ TEST_F(FootprintTest, holds_for_random_views) {
     const bool repeats =
         std::any_of(bytes.begin(), bytes.end(), [](const auto& byte) { return byte.second > 1; });
     ASSERT_TRUE(repeats_itself(a) || !repeats);
-    if (!repeats) ASSERT_EQ(print.bytes, static_cast<int64_t>(bytes.size()));
+    if (!repeats) {
+      ASSERT_EQ(print.bytes, static_cast<int64_t>(bytes.size()));
+    }
     ASSERT_TRUE(overlap(a, b) || !share_bytes(a, b))
         << to_string(a.shape()) << to_string(a.strides()) << a.byte_offset() << " and "
         << to_string(b.shape()) << to_string(b.strides()) << b.byte_offset();

@@ -27,7 +27,9 @@ TEST(PoolThreads, no_two_threads_are_given_the_same_memory) {
             must(pool.acquire(DType::u8, {1 + static_cast<int64_t>(random() % 3000)}, fill)));
         std::byte* data = held.back().host_data();
         std::byte* end = data + held.back().size_bytes();
-        if (fill == Fill::zero) EXPECT_EQ(std::count(data, end, std::byte{0}), end - data);
+        if (fill == Fill::zero) {
+          EXPECT_EQ(std::count(data, end, std::byte{0}), end - data);
+        }
         std::fill(data, end, mark);
       }
       if (i % 50 == 0) pool.trim();
