@@ -31,16 +31,19 @@ METAL_FUNC device const From* copy_source(device const From* from) {
 template <typename From>
 METAL_FUNC void start_copy(uint target, device const From* from) {
 #if READS_STAY
-  asm volatile("cp.async." COPY_CACHE ".shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;"
-               :
-               : "r"(target), "l"(from), "l"(kStays)
-               : "memory");
-#else
+  if (kReadsStay) {
+    asm volatile(
+        "cp.async." COPY_CACHE ".shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;"
+        :
+        : "r"(target), "l"(from), "l"(kStays)
+        : "memory");
+    return;
+  }
+#endif
   asm volatile("cp.async." COPY_CACHE ".shared.global.L2::128B [%0], [%1], 16;"
                :
                : "r"(target), "l"(from)
                : "memory");
-#endif
 }
 
 /// Makes one group of the copies that this thread has started since the last one; it may be empty.
