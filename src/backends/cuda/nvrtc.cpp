@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "backends/cuda/driver.hpp"
 #include "backends/cuda/nvrtc_paths.hpp"
@@ -13,7 +14,7 @@ namespace norite::cuda {
 
 namespace {
 
-constexpr int kOldestVersion = 12000;
+constexpr int kOldestVersion = 12030;  // the first with __builtin_bit_cast
 
 /// Destroys a program at the end of its scope.
 class Program {
@@ -86,19 +87,6 @@ Result<void> read_version(Nvrtc& nvrtc) {
               fmt::format("{} does not tell its version: error {}", nvrtc.path, error));
 }
 
-Result<std::shared_ptr<const Nvrtc>> load_one(const NvrtcPlaces& places) {
-  NORITE_TRY_ASSIGN(const core::Library library,
-                    core::Library::open("NVRTC, which compiles kernels for NVIDIA GPUs,",
-                                        places.description, places.paths));
-  auto nvrtc = std::make_shared<Nvrtc>();
-  nvrtc->path = library.path();
-#define NORITE_CUDA_FIND(name, parameters) NORITE_TRY(library.find(#name, nvrtc->name));
-  NORITE_CUDA_NVRTC_FUNCTIONS(NORITE_CUDA_FIND)
-#undef NORITE_CUDA_FIND
-  NORITE_TRY(read_version(*nvrtc));
-  return nvrtc;
-}
-
 Result<void> check_version(const Nvrtc& nvrtc, int driver_version) {
   if (nvrtc.version < kOldestVersion) {
     return fail(Code::unavailable,
@@ -112,6 +100,17 @@ Result<void> check_version(const Nvrtc& nvrtc, int driver_version) {
                             nvrtc.path, version_text(nvrtc.version), version_text(driver_version)));
   }
   return {};
+}
+
+Result<std::shared_ptr<const Nvrtc>> load_one(const core::Library& library, int driver_version) {
+  auto nvrtc = std::make_shared<Nvrtc>();
+  nvrtc->path = library.path();
+#define NORITE_CUDA_FIND(name, parameters) NORITE_TRY(library.find(#name, nvrtc->name));
+  NORITE_CUDA_NVRTC_FUNCTIONS(NORITE_CUDA_FIND)
+#undef NORITE_CUDA_FIND
+  NORITE_TRY(read_version(*nvrtc));
+  NORITE_TRY(check_version(*nvrtc, driver_version));
+  return nvrtc;
 }
 
 }  // namespace
@@ -132,9 +131,19 @@ std::vector<std::string> Nvrtc::architecture_options(int capability) const {
 }
 
 Result<std::shared_ptr<const Nvrtc>> load_nvrtc(int driver_version) {
-  NORITE_TRY_ASSIGN(auto nvrtc, load_one(nvrtc_places(driver_version)));
-  NORITE_TRY(check_version(*nvrtc, driver_version));
-  return nvrtc;
+  constexpr std::string_view kWhat = "NVRTC, which compiles kernels for NVIDIA GPUs,";
+  const NvrtcPlaces places = nvrtc_places(driver_version);
+  std::optional<Error> unfit;  // of the best one that is there
+  for (const std::string& path : places.paths) {
+    const auto library = core::Library::open(kWhat, places.description, {path});
+    if (!library) continue;
+    auto nvrtc = load_one(*library, driver_version);
+    if (nvrtc) return nvrtc;
+    if (!unfit) unfit = std::move(nvrtc).error();
+  }
+  if (unfit) return tl::unexpected<Error>(*std::move(unfit));
+  return tl::unexpected<Error>(
+      core::Library::open(kWhat, places.description, places.paths).error());
 }
 
 const Result<std::shared_ptr<const Nvrtc>>& nvrtc(int driver_version) {
