@@ -26,7 +26,8 @@ Result<std::shared_ptr<core::Storage>> DeviceMemory::allocate(
     std::shared_ptr<core::Backend> backend, std::shared_ptr<Stream> stream, int64_t bytes,
     bool pooled) {
   Context& context = stream->context();
-  const auto size = static_cast<size_t>(bytes);
+  // A row that ends inside of a pack is read up to the pack's end.
+  const size_t size = (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
   CUdeviceptr address = 0;
   CUresult error = take(*stream, size, pooled, address);
   if (error == CUDA_ERROR_OUT_OF_MEMORY) {
