@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "core/dlpack_abi.hpp"
+#include "cuda/cuda_support.hpp"
 #include "norite/graph.hpp"
 #include "norite/ops/rms_norm.hpp"
 #include "norite/ops/rms_norm_backward.hpp"
-#include "unit/cuda_support.hpp"
 
 namespace norite {
 namespace {

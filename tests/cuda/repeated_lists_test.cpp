@@ -2,7 +2,7 @@
 // Lists that come again become graphs of CUDA's, on a GPU that is none.
 #include <algorithm>
 
-#include "unit/cuda_support.hpp"
+#include "cuda/cuda_support.hpp"
 
 namespace norite {
 namespace {

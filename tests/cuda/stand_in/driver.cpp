@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Exports the functions of libcuda.so.1 that the CUDA backend takes.
+// Exports the functions of libcuda.so.1 that the CUDA backend takes. All is done when the call
+// returns, whatever the stream.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <random>
 #include <set>
 #include <vector>
 
 #include "backends/cuda/cuda_api.hpp"
-#include "unit/stand_in_cuda/settings.hpp"
+#include "cuda/stand_in/computing.hpp"
+#include "cuda/stand_in/settings.hpp"
 
 using namespace norite::cuda;  // NOLINT: the names of the API are the point
 
@@ -19,6 +23,7 @@ std::recursive_mutex mutex;
 thread_local std::vector<CUcontext> current;  // of this thread, the latest last
 std::set<CUcontext> busy;                     // something was launched there
 std::map<CUcontext, int> faults;              // from here on the answer to everything there
+norite::ptx::Allocations allocations;         // of the GPU's memory
 
 /// What a call answers before it does anything.
 CUresult answer(const char* function) {
@@ -35,7 +40,9 @@ CUresult answer_in_context(const char* function) {
 }
 
 CUresult take(void** memory, size_t bytes) {
-  *memory = std::malloc(bytes);
+  constexpr size_t kAlignment = 512;  // as a driver has it
+  *memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+  if (*memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   std::memset(*memory, 0xAB, bytes);
   ++stand_in_cuda()->live_allocations;
   return CUDA_SUCCESS;
@@ -48,6 +55,19 @@ CUresult give_back(void* memory) {
 }
 
 void* host(CUdeviceptr memory) { return reinterpret_cast<void*>(memory); }
+
+CUresult take_device_memory(CUdeviceptr* memory, size_t bytes) {
+  void* taken = nullptr;
+  if (const CUresult error = take(&taken, bytes)) return error;
+  *memory = reinterpret_cast<CUdeviceptr>(taken);
+  allocations[*memory] = bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult give_back_device_memory(CUdeviceptr memory) {
+  allocations.erase(memory);
+  return give_back(host(memory));
+}
 
 template <class Handle>
 Handle some(int value) {
@@ -68,12 +88,14 @@ struct Capture {
   std::map<CUstream, std::set<size_t>> streams;
   std::map<CUevent, std::set<size_t>> events;
 
-  void add_node(CUstream stream, bool copy) {
+  /// What is put on a stream is done at once, or whenever the graph is launched.
+  CUresult put(CUstream stream, bool copy, std::function<CUresult()> work) {
     const auto found = streams.find(stream);
-    if (found == streams.end()) return;
+    if (found == streams.end()) return work();
     auto& nodes = stand_in_cuda()->nodes;
-    nodes.push_back({{found->second.begin(), found->second.end()}, stream, copy});
+    nodes.push_back({{found->second.begin(), found->second.end()}, stream, copy, std::move(work)});
     found->second = {nodes.size() - 1};
+    return CUDA_SUCCESS;
   }
   /// Whether all that nothing waits for has come together on the first stream.
   [[nodiscard]] bool joined() const {
@@ -91,17 +113,74 @@ struct Capture {
 };
 Capture capture;
 
+using Nodes = std::vector<norite::test::StandInNode>;
+
+bool same_shape(const Nodes& a, const Nodes& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
+    return one.waits_for == other.waits_for && one.copy == other.copy;
+  });
+}
+
+/// In any order in which each node comes after those that it waits for.
+CUresult launch_nodes(const Nodes& nodes) {
+  static std::mt19937 random(1);
+  std::set<size_t> done;
+  while (done.size() < nodes.size()) {
+    const size_t i = random() % nodes.size();
+    const auto& before = nodes[i].waits_for;
+    const bool ready = std::all_of(before.begin(), before.end(),
+                                   [&](size_t earlier) { return done.contains(earlier); });
+    if (!ready || !done.insert(i).second) continue;
+    if (const CUresult error = nodes[i].work()) return error;
+  }
+  return CUDA_SUCCESS;
+}
+
+template <class Handle>
+Nodes& nodes_of(Handle handle) {
+  return *reinterpret_cast<Nodes*>(handle);
+}
+
+template <class Handle>
+void make_nodes(Handle* handle, const Nodes& nodes) {
+  *handle = reinterpret_cast<Handle>(new Nodes(nodes));
+  ++stand_in_cuda()->live_graphs;
+}
+
+template <class Handle>
+void drop_nodes(Handle handle) {
+  delete &nodes_of(handle);
+  --stand_in_cuda()->live_graphs;
+}
+
+/// Modules that compute; others are no pointers.
+std::map<CUmodule, std::unique_ptr<norite::test::ComputingModule>> computing;
+
+norite::test::ComputingModule* computing_module(void* handle) {
+  const auto found = computing.find(static_cast<CUmodule>(handle));
+  return found == computing.end() ? nullptr : found->second.get();
+}
+
+norite::test::StandInCuda from_environment() {
+  norite::test::StandInCuda settings;
+  if (const char* const multiprocessors = std::getenv("STAND_IN_CUDA_COMPUTES")) {
+    settings.multiprocessors = std::atoi(multiprocessors);
+    settings.capability = 199;
+  }
+  return settings;
+}
+
 }  // namespace
 
 norite::test::StandInCuda* stand_in_cuda() {
-  static norite::test::StandInCuda settings;
+  static norite::test::StandInCuda settings = from_environment();
   return &settings;
 }
 
 void stand_in_cuda_reset() {
   const std::scoped_lock lock(mutex);
   const long live = stand_in_cuda()->live_allocations;
-  *stand_in_cuda() = {};
+  *stand_in_cuda() = from_environment();
   stand_in_cuda()->live_allocations = live;
   capture = {};
   busy.clear();
@@ -129,10 +208,17 @@ STAND_IN(cuDriverGetVersion, int* version) {
   return CUDA_SUCCESS;
 }
 STAND_IN(cuGetErrorName, CUresult error, const char** name) {
-  *name = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
-          : error == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
-          : error == CUDA_ERROR_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE"
-                                              : nullptr;
+  static const std::map<CUresult, const char*> names = {
+      {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},
+      {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX"},
+      {CUDA_ERROR_MISALIGNED_ADDRESS, "CUDA_ERROR_MISALIGNED_ADDRESS"},
+      {CUDA_ERROR_LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT"},
+      {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"},
+      {CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"}};
+  const auto found = names.find(error);
+  *name = found == names.end() ? nullptr : found->second;
   return *name == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 STAND_IN(cuGetErrorString, CUresult error, const char** text) {
@@ -165,7 +251,7 @@ STAND_IN(cuDeviceGetAttribute, int* value, int attribute, CUdevice) {
   ANSWER();
   const auto& settings = *stand_in_cuda();
   *value = attribute == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK      ? 1024
-           : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? 4
+           : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? settings.multiprocessors
            : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? settings.capability / 10
            : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? settings.capability % 10
            : attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? 232448
@@ -197,19 +283,19 @@ STAND_IN(cuMemGetInfo_v2, size_t* free, size_t* total) {
 }
 STAND_IN(cuMemAlloc_v2, CUdeviceptr* memory, size_t bytes) {
   ANSWER_IN_CONTEXT();
-  return take(reinterpret_cast<void**>(memory), bytes);
+  return take_device_memory(memory, bytes);
 }
 STAND_IN(cuMemFree_v2, CUdeviceptr memory) {
   const std::scoped_lock lock(mutex);
-  return give_back(host(memory));
+  return give_back_device_memory(memory);
 }
 STAND_IN(cuMemAllocAsync, CUdeviceptr* memory, size_t bytes, CUstream) {
   ANSWER_IN_CONTEXT();
-  return take(reinterpret_cast<void**>(memory), bytes);
+  return take_device_memory(memory, bytes);
 }
 STAND_IN(cuMemFreeAsync, CUdeviceptr memory, CUstream) {
   const std::scoped_lock lock(mutex);
-  return give_back(host(memory));
+  return give_back_device_memory(memory);
 }
 STAND_IN(cuMemAllocHost_v2, void** memory, size_t bytes) {
   ANSWER_IN_CONTEXT();
@@ -226,9 +312,10 @@ STAND_IN(cuMemsetD8Async, CUdeviceptr target, unsigned char value, size_t bytes,
 }
 STAND_IN(cuMemcpyHtoDAsync_v2, CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
   ANSWER_IN_CONTEXT();
-  capture.add_node(stream, true);
-  std::memcpy(host(to), from, bytes);
-  return CUDA_SUCCESS;
+  return capture.put(stream, true, [=] {
+    std::memcpy(host(to), from, bytes);
+    return CUDA_SUCCESS;
+  });
 }
 STAND_IN(cuMemcpyDtoHAsync_v2, void* to, CUdeviceptr from, size_t bytes, CUstream) {
   ANSWER_IN_CONTEXT();
@@ -282,37 +369,82 @@ STAND_IN(cuEventElapsedTime, float* milliseconds, CUevent, CUevent) {
   *milliseconds = 0.25F;
   return CUDA_SUCCESS;
 }
-STAND_IN(cuModuleLoadData, CUmodule* module, const void*) {
+STAND_IN(cuModuleLoadData, CUmodule* module, const void* image) {
   ANSWER_IN_CONTEXT();
   *module = some<CUmodule>(4);
+  if (!norite::test::is_ptx(image)) return CUDA_SUCCESS;
+  auto loaded = norite::test::load_ptx(static_cast<const char*>(image));
+  if (loaded == nullptr) return CUDA_ERROR_INVALID_PTX;
+  for (const auto& [name, words] : loaded->kernel->globals) {
+    allocations[reinterpret_cast<CUdeviceptr>(words.data())] =
+        loaded->kernel->global_bytes.at(name);
+  }
+  *module = reinterpret_cast<CUmodule>(loaded.get());
+  computing[*module] = std::move(loaded);
   return CUDA_SUCCESS;
 }
-STAND_IN(cuModuleUnload, CUmodule) { return CUDA_SUCCESS; }
-STAND_IN(cuModuleGetFunction, CUfunction* function, CUmodule, const char*) {
+STAND_IN(cuModuleUnload, CUmodule module) {
+  const std::scoped_lock lock(mutex);
+  if (const auto* const own = computing_module(module)) {
+    for (const auto& [name, words] : own->kernel->globals) {
+      allocations.erase(reinterpret_cast<CUdeviceptr>(words.data()));
+    }
+    computing.erase(module);
+  }
+  return CUDA_SUCCESS;
+}
+STAND_IN(cuModuleGetFunction, CUfunction* function, CUmodule module, const char*) {
   ANSWER_IN_CONTEXT();
   *function = some<CUfunction>(5);
+  if (computing_module(module)) *function = reinterpret_cast<CUfunction>(module);
   return CUDA_SUCCESS;
 }
-STAND_IN(cuModuleGetGlobal_v2, CUdeviceptr* memory, size_t* bytes, CUmodule, const char*) {
+STAND_IN(cuModuleGetGlobal_v2, CUdeviceptr* memory, size_t* bytes, CUmodule module,
+         const char* name) {
   ANSWER_IN_CONTEXT();
+  if (const auto* const own = computing_module(module)) {
+    *memory = reinterpret_cast<CUdeviceptr>(own->kernel->globals.at(name).data());
+    *bytes = own->kernel->global_bytes.at(name);
+    return CUDA_SUCCESS;
+  }
   auto& table = stand_in_cuda()->buffer_bytes;
   *memory = reinterpret_cast<CUdeviceptr>(table.data());
   *bytes = sizeof table;
   return CUDA_SUCCESS;
 }
-STAND_IN(cuFuncGetAttribute, int* value, int attribute, CUfunction) {
+STAND_IN(cuFuncGetAttribute, int* value, int attribute, CUfunction function) {
   ANSWER_IN_CONTEXT();
-  *value =
-      attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? stand_in_cuda()->own_shared_bytes : 1024;
+  const bool shared = attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+  *value = shared ? stand_in_cuda()->own_shared_bytes : 1024;
+  if (const auto* const own = computing_module(function)) {
+    const norite::ptx::Kernel& kernel = *own->kernel;
+    *value = static_cast<int>(shared ? kernel.shared_bytes : kernel.max_threads);
+  }
   return CUDA_SUCCESS;
 }
-STAND_IN(cuFuncSetAttribute, CUfunction, int, int) {
+STAND_IN(cuFuncSetAttribute, CUfunction function, int attribute, int value) {
   ANSWER_IN_CONTEXT();
+  auto* const own = computing_module(function);
+  if (own != nullptr && attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+    own->most_dynamic_bytes = static_cast<size_t>(value);
+  }
   return CUDA_SUCCESS;
 }
-STAND_IN(cuLaunchKernelEx, const CUlaunchConfig* config, CUfunction, void** parameters, void**) {
+STAND_IN(cuLaunchKernelEx, const CUlaunchConfig* config, CUfunction function, void** parameters,
+         void**) {
   ANSWER_IN_CONTEXT();
   auto& settings = *stand_in_cuda();
+  std::function<CUresult()> work = [] { return CUDA_SUCCESS; };
+  if (const auto* const own = computing_module(function)) {
+    const auto multiprocessors = static_cast<unsigned>(settings.multiprocessors);
+    auto launch = norite::test::prepare_launch(*own, *config, parameters, multiprocessors);
+    if (launch.refused != CUDA_SUCCESS) return launch.refused;
+    // What goes wrong on a GPU is what later calls answer.
+    work = [launch = std::move(launch.work), context = current.back()] {
+      if (const CUresult fault = launch(allocations)) faults[context] = fault;
+      return CUDA_SUCCESS;
+    };
+  }
   std::vector<int> attributes;
   for (unsigned i = 0; i < config->numAttrs; ++i) attributes.push_back(config->attrs[i].id);
   settings.launches.push_back({{config->gridDimX, config->gridDimY, config->gridDimZ},
@@ -322,10 +454,9 @@ STAND_IN(cuLaunchKernelEx, const CUlaunchConfig* config, CUfunction, void** para
                                parameters,
                                std::move(attributes)});
   busy.insert(current.back());
-  capture.add_node(config->hStream, false);
   if (settings.on_launch) settings.on_launch(settings.launches.back());
   settings.launches.back().parameters = nullptr;
-  return CUDA_SUCCESS;
+  return capture.put(config->hStream, false, std::move(work));
 }
 STAND_IN(cuStreamBeginCapture_v2, CUstream stream, int) {
   ANSWER_IN_CONTEXT();
@@ -339,38 +470,39 @@ STAND_IN(cuStreamEndCapture, CUstream, CUgraph* graph) {
   capture = {};
   if (const CUresult said = answer_in_context(__func__)) return said;
   if (!joined) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-  *graph = some<CUgraph>(6);
-  ++stand_in_cuda()->live_graphs;
+  make_nodes(graph, stand_in_cuda()->nodes);
   return CUDA_SUCCESS;
 }
-STAND_IN(cuGraphDestroy, CUgraph) {
+STAND_IN(cuGraphDestroy, CUgraph graph) {
   const std::scoped_lock lock(mutex);
-  --stand_in_cuda()->live_graphs;
+  drop_nodes(graph);
   return CUDA_SUCCESS;
 }
-STAND_IN(cuGraphInstantiateWithFlags, CUgraphExec* exec, CUgraph, unsigned long long) {
+STAND_IN(cuGraphInstantiateWithFlags, CUgraphExec* exec, CUgraph graph, unsigned long long) {
   ANSWER_IN_CONTEXT();
-  *exec = some<CUgraphExec>(7);
+  make_nodes(exec, nodes_of(graph));
   ++stand_in_cuda()->instantiated;
-  ++stand_in_cuda()->live_graphs;
   return CUDA_SUCCESS;
 }
-STAND_IN(cuGraphExecUpdate_v2, CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*) {
+STAND_IN(cuGraphExecUpdate_v2, CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo*) {
   ANSWER_IN_CONTEXT();
-  if (!stand_in_cuda()->updates_graphs) return CUDA_ERROR_INVALID_VALUE;
+  if (!stand_in_cuda()->updates_graphs || !same_shape(nodes_of(exec), nodes_of(graph))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  nodes_of(exec) = nodes_of(graph);
   ++stand_in_cuda()->updated;
   return CUDA_SUCCESS;
 }
-STAND_IN(cuGraphExecDestroy, CUgraphExec) {
+STAND_IN(cuGraphExecDestroy, CUgraphExec exec) {
   const std::scoped_lock lock(mutex);
-  --stand_in_cuda()->live_graphs;
+  drop_nodes(exec);
   return CUDA_SUCCESS;
 }
-STAND_IN(cuGraphLaunch, CUgraphExec, CUstream) {
+STAND_IN(cuGraphLaunch, CUgraphExec exec, CUstream) {
   ANSWER_IN_CONTEXT();
   busy.insert(current.back());
   ++stand_in_cuda()->graph_launches;
-  return CUDA_SUCCESS;
+  return launch_nodes(nodes_of(exec));
 }
 STAND_IN(cuPointerGetAttribute, void* value, int, CUdeviceptr memory) {
   ANSWER();

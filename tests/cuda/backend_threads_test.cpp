@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Threads that share a CUDA device, on a GPU that is none.
-#include "unit/cuda_support.hpp"
+#include "cuda/cuda_support.hpp"
 #include "unit/together.hpp"
 
 namespace norite {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "backends/cuda/cuda_api.hpp"
-#include "unit/stand_in_cuda/settings.hpp"
+#include "cuda/stand_in/settings.hpp"
 
 using namespace norite::cuda;  // NOLINT: the names of the API are the point
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What the CUDA backend says about drivers and compilers that are missing, too old or not theirs.
+#ifdef __linux__
+#include <link.h>
+#endif
+
 #include "backends/cuda/devices.hpp"
-#include "unit/cuda_support.hpp"
+#include "cuda/cuda_support.hpp"
+#include "scoped_env.hpp"
 
 namespace norite {
 namespace {
@@ -44,12 +49,48 @@ TEST_F(CudaLoadingTest, an_nvrtc_that_is_not_there) {
 
 TEST_F(CudaLoadingTest, an_nvrtc_that_is_too_old_or_too_new) {
   stand_in().nvrtc_major = 11;
-  expect_error(cuda::load_nvrtc(13000), Code::unavailable, {"11.0", "12.0 or later"});
-  stand_in().nvrtc_major = 13;
-  expect_error(cuda::load_nvrtc(12040), Code::unavailable, {"13.0", "12.4"});
+  expect_error(cuda::load_nvrtc(13000), Code::unavailable, {"11.0", "12.3 or later"});
   stand_in().nvrtc_major = 12;
-  EXPECT_EQ(must(cuda::load_nvrtc(13000))->version, 12000);
+  stand_in().nvrtc_minor = 2;
+  expect_error(cuda::load_nvrtc(13000), Code::unavailable, {"12.2", "12.3 or later"});
+  stand_in().nvrtc_minor = 3;
+  EXPECT_EQ(must(cuda::load_nvrtc(13000))->version, 12030);
+  stand_in().nvrtc_major = 13;
+  stand_in().nvrtc_minor = 0;
+  expect_error(cuda::load_nvrtc(12040), Code::unavailable, {"13.0", "12.4"});
 }
+
+#ifdef __linux__
+/// Where the loader has found a library.
+std::filesystem::path path_of_library(const char* name) {
+  link_map* map = nullptr;
+  void* const handle = ::dlopen(name, RTLD_NOW);
+  if (handle == nullptr || ::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) {
+    throw std::runtime_error(::dlerror());
+  }
+  return map->l_name;
+}
+
+// Others may be on the machine as well: what counts is that one that fits is found.
+TEST_F(CudaLoadingTest, an_nvrtc_that_does_not_fit_is_passed_over) {
+  stand_in().nvrtc_major = 12;
+  stand_in().nvrtc_minor = 4;
+  const auto root = std::filesystem::path(std::getenv("NORITE_CACHE_DIR"));
+  const auto place = [&](const char* toolkit, const std::filesystem::path& library) {
+    const auto folder = root / toolkit / "lib64";
+    std::filesystem::create_directories(folder);
+    std::filesystem::create_symlink(library, folder / "libnvrtc.so.12");
+    return (root / toolkit).string();
+  };
+  const auto other = place("other", path_of_library(test::kOtherLibrary));
+  const test::ScopedEnv first("CUDA_HOME", other.c_str());
+  const test::ScopedEnv second("CUDA_PATH", place("fits", NORITE_STAND_IN_CUDA).c_str());
+  const test::ScopedEnv unset("NORITE_NVRTC", nullptr);
+  const auto nvrtc = must(cuda::load_nvrtc(12040));
+  EXPECT_GE(nvrtc->version, 12030);
+  EXPECT_EQ(nvrtc->path.find(other), std::string::npos);
+}
+#endif
 
 TEST_F(CudaLoadingTest, an_older_nvrtc_leaves_the_rest_to_the_driver) {
   const auto nvrtc = must(cuda::load_nvrtc(13000));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How graphs use CUDA's own, on a GPU that is none.
 #include "norite/graph.hpp"
-#include "unit/cuda_support.hpp"
+#include "cuda/cuda_support.hpp"
 
 namespace norite {
 namespace {

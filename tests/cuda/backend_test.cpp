@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "backends/cuda/launch.hpp"
+#include "cuda/cuda_support.hpp"
 #include "msl/shim/cuda_abi.h"
-#include "unit/cuda_support.hpp"
 
 namespace norite {
 namespace {

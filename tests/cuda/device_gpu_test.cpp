@@ -231,7 +231,8 @@ TEST_F(CudaGpuTest, zz_a_fault_loses_the_device_and_not_the_process) {
   expect_error(encoder.submit_and_wait(), Code::execution_failed, {"wild", "illegal"});
   uint32_t value = 0;
   expect_error(y.read(std::as_writable_bytes(std::span(&value, 1))), Code::unavailable, {"lost"});
-  expect_error(device().empty(DType::u32, {4}), Code::unavailable, {"lost, which showed first in wild"});
+  expect_error(device().empty(DType::u32, {4}), Code::unavailable,
+               {"lost, which showed first in wild"});
   must(must(Device::open("cpu")).empty(DType::f32, {4}));
 }
 

@@ -11,8 +11,8 @@
 
 #include "backends/cuda/cuda_backend.hpp"
 #include "core/device_state.hpp"
+#include "cuda/stand_in/settings.hpp"
 #include "support.hpp"
-#include "unit/stand_in_cuda/settings.hpp"
 
 namespace norite::test {
 

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "unit/cuda_support.hpp"
+#include "cuda/cuda_support.hpp"
 
 namespace norite {
 namespace {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // How the stand-in for NVIDIA's driver and NVRTC behaves, and what it saw. Its "GPU" is host
 // memory, and its kernels do what a test says.
+//
+// With the real NVRTC it computes: STAND_IN_CUDA_COMPUTES in the environment is a number of
+// multiprocessors. The GPU is then newer than any NVRTC, which gives PTX for it (computing.hpp).
 #pragma once
 
 #include <array>
@@ -23,6 +26,7 @@ struct StandInNode {
   std::vector<size_t> waits_for;  // nodes
   void* stream = nullptr;
   bool copy = false;
+  std::function<int()> work;  // when the graph is launched; gives an error of the driver's
 };
 
 struct StandInCuda {
@@ -31,6 +35,7 @@ struct StandInCuda {
   int nvrtc_major = 13, nvrtc_minor = 0;
   int devices = 1;
   int capability = 90;
+  int multiprocessors = 4;
   bool pools = true;
   std::array<unsigned long, 31> buffer_bytes = {};  // of every kernel
   int own_shared_bytes = 0;

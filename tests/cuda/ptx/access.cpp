@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// Loads, stores, atomics, and copies to shared memory. Their address is the first register, except
+// that an atomic's result comes before it.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "cuda/ptx/operations.hpp"
+
+namespace norite::ptx {
+
+namespace {
+
+uint64_t address_in(Warp& warp, uint32_t at, unsigned bytes, unsigned lane) {
+  return bytes == 8 ? warp.at<uint64_t>(at)[lane] : warp.at<uint32_t>(at)[lane];
+}
+
+/// What a thread accesses, checked.
+struct Place {
+  uint8_t* memory;
+  size_t in_shared;  // a place there, if it is
+  bool is_shared;
+};
+
+Place place_of(Warp& warp, Space space, uint64_t address, size_t bytes, unsigned lane, int line) {
+  Group& group = warp.group();
+  uint8_t* const memory = group.locate(space, address, bytes, warp.thread(lane), line);
+  const auto at = reinterpret_cast<uint64_t>(memory) - group.shared_begin();
+  return {memory, at, group.in_shared(space, address)};
+}
+
+enum class Kind { read, write };
+
+void check_race(Warp& warp, const Place& place, size_t bytes, unsigned lane, Kind kind, int line) {
+  if (!place.is_shared) return;
+  Races& races = warp.group().races();
+  const Access access{warp.thread(lane), races.barriers(), warp.meetings()};
+  const bool fine = kind == Kind::read ? races.read(place.in_shared, bytes, access)
+                                       : races.write(place.in_shared, bytes, access);
+  if (fine) return;
+  throw Fault(Fault::Kind::race, std::string("a race on shared memory: ") +
+                                     (kind == Kind::read ? "read" : "written") + " by " +
+                                     warp.group().describe(warp.thread(lane), line));
+}
+
+Place place_of(Warp& warp, const Instruction& one, uint32_t at, size_t bytes, unsigned lane) {
+  const uint64_t address =
+      address_in(warp, at, one.address_bytes, lane) + static_cast<uint64_t>(one.offset);
+  return place_of(warp, one.space, address, bytes, lane, one.line);
+}
+
+template <class T, class R>
+void load(Warp& warp, const Instruction& one, Mask lanes) {
+  const size_t bytes = sizeof(T) * one.count;
+  for_lanes(lanes, [&](unsigned lane) {
+    const Place place = place_of(warp, one, one.at[0], bytes, lane);
+    if (!one.atomic) check_race(warp, place, bytes, lane, Kind::read, one.line);
+    for (unsigned i = 0; i < one.count; ++i) {
+      T value;
+      std::memcpy(&value, place.memory + i * sizeof(T), sizeof(T));
+      warp.at<R>(one.at[1 + i])[lane] = static_cast<R>(value);
+    }
+  });
+}
+
+template <class T, class R>
+void store(Warp& warp, const Instruction& one, Mask lanes) {
+  const size_t bytes = sizeof(T) * one.count;
+  warp.group().execution().idle = 0;
+  for_lanes(lanes, [&](unsigned lane) {
+    const Place place = place_of(warp, one, one.at[0], bytes, lane);
+    if (!one.atomic) check_race(warp, place, bytes, lane, Kind::write, one.line);
+    for (unsigned i = 0; i < one.count; ++i) {
+      const T value = static_cast<T>(warp.at<R>(one.at[1 + i])[lane]);
+      std::memcpy(place.memory + i * sizeof(T), &value, sizeof(T));
+    }
+  });
+}
+
+template <class T>
+Handler* access_of(bool loads, size_t register_bytes) {
+  return of_bytes(register_bytes, [&]<class R>(R) -> Handler* {
+    if constexpr (sizeof(R) < sizeof(T))
+      return nullptr;
+    else
+      return loads ? &load<T, R> : &store<T, R>;
+  });
+}
+
+/// Floats go by their bits.
+Handler* access_of(std::string_view type, bool loads, size_t register_bytes) {
+  if (type == "s8") return access_of<int8_t>(loads, register_bytes);
+  if (type == "s16") return access_of<int16_t>(loads, register_bytes);
+  if (type == "s32") return access_of<int32_t>(loads, register_bytes);
+  return of_bytes(bytes_of_type(type),
+                  [&]<class T>(T) { return access_of<T>(loads, register_bytes); });
+}
+
+template <class T, class Op>
+void change(Warp& warp, const Instruction& one, Mask lanes) {
+  warp.group().execution().idle = 0;
+  for_lanes(lanes, [&](unsigned lane) {
+    const Place place = place_of(warp, one, one.at[1], sizeof(T), lane);
+    T old, third = {};
+    std::memcpy(&old, place.memory, sizeof(T));
+    if (one.count == 3) third = warp.at<T>(one.at[3])[lane];
+    const T value = Op{}(old, warp.at<T>(one.at[2])[lane], third);
+    std::memcpy(place.memory, &value, sizeof(T));
+    warp.at<T>(one.at[0])[lane] = old;
+  });
+}
+
+template <class T, class Op>
+Handler* changing(Op) {
+  return &change<T, Op>;
+}
+
+template <class T>
+Handler* atomic_of(const Statement& one) {
+  if (one.has("add")) return changing<T>([](T a, T b, T) { return T(a + b); });
+  if (one.has("min")) return changing<T>([](T a, T b, T) { return std::min(a, b); });
+  if (one.has("max")) return changing<T>([](T a, T b, T) { return std::max(a, b); });
+  if (one.has("exch")) return changing<T>([](T, T b, T) { return b; });
+  if (one.has("cas")) return changing<T>([](T a, T b, T c) { return a == b ? c : a; });
+  if constexpr (std::is_integral_v<T>) {
+    if (one.has("and")) return changing<T>([](T a, T b, T) { return T(a & b); });
+    if (one.has("or")) return changing<T>([](T a, T b, T) { return T(a | b); });
+    if (one.has("xor")) return changing<T>([](T a, T b, T) { return T(a ^ b); });
+  }
+  return nullptr;
+}
+
+Handler* atomic(const Statement& one) {
+  const std::string& type = one.opcode.back();
+  if (type == "u32" || type == "b32") return atomic_of<uint32_t>(one);
+  if (type == "s32") return atomic_of<int32_t>(one);
+  if (type == "u64" || type == "b64") return atomic_of<uint64_t>(one);
+  if (type == "f32") return atomic_of<float>(one);
+  return nullptr;
+}
+
+// --- Copies. `count` is the bytes of one, `address_bytes` and `offset` are of the target.
+// ---------
+
+void begin_copy(Warp& warp, const Instruction& one, Mask lanes) {
+  for_lanes(lanes, [&](unsigned lane) {
+    const uint64_t to =
+        address_in(warp, one.at[0], one.address_bytes, lane) + static_cast<uint64_t>(one.offset);
+    const uint64_t from =
+        warp.at<uint64_t>(one.at[1])[lane] + static_cast<uint64_t>(one.source_offset);
+    const Place target = place_of(warp, Space::shared, to, one.count, lane, one.line);
+    const Place source = place_of(warp, Space::global, from, one.count, lane, one.line);
+    check_race(warp, target, one.count, lane, Kind::write, one.line);
+    std::memset(target.memory, 0xff, one.count);
+    Copy copy{.to = to,
+              .from = reinterpret_cast<uint64_t>(source.memory),
+              .bytes = one.count,
+              .taken = warp.group().execution().random() % 2 == 0};
+    if (copy.taken) std::memcpy(copy.contents.data(), source.memory, one.count);
+    warp.begin_copy(lane, copy);
+  });
+}
+
+void end_copies(Warp& warp, const Instruction&, Mask lanes) { warp.end_copies(lanes); }
+
+void await_copies(Warp& warp, const Instruction& one, Mask lanes) {
+  warp.await_copies(lanes, static_cast<unsigned>(one.offset), [&](unsigned lane, const Copy& copy) {
+    const Place target = place_of(warp, Space::shared, copy.to, copy.bytes, lane, one.line);
+    check_race(warp, target, copy.bytes, lane, Kind::write, one.line);
+    const auto* const source =
+        copy.taken ? copy.contents.data() : reinterpret_cast<const uint8_t*>(copy.from);
+    std::memcpy(target.memory, source, copy.bytes);
+  });
+}
+
+Handler* copy(const Statement& one) {
+  if (one.has("commit_group")) return &end_copies;
+  if (one.has("wait_group")) return &await_copies;
+  return one.has("shared") && one.has("global") ? &begin_copy : nullptr;
+}
+
+}  // namespace
+
+Handler* access(const Statement& one, size_t register_bytes) {
+  const std::string& name = one.opcode[0];
+  if (name == "ld" || name == "st")
+    return access_of(one.opcode.back(), name == "ld", register_bytes);
+  if (name == "atom") return atomic(one);
+  if (name == "cp" && one.has("async")) return copy(one);
+  return nullptr;
+}
+
+}  // namespace norite::ptx
