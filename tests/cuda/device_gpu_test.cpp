@@ -78,10 +78,11 @@ TEST_F(CudaGpuTest, grids_past_the_limits_of_cuda) {
   const auto tall = contents<uint32_t>(y);
   for (size_t i = 0; i < tall.size(); ++i) ASSERT_EQ(tall[i], i / 3 % 70000 + 1) << i;
 
-  constexpr int64_t kGroups = (int64_t{1} << 21) + 1;  // of 1024 threads: more than 2^31
-  y = must(device().empty(DType::u32, {kGroups}));
-  run(pipeline, {y}, {.groups = {kGroups, 1, 1}, .threads = {1024, 1, 1}});
-  EXPECT_EQ(contents<uint32_t>(y), std::vector<uint32_t>(kGroups, 1));
+  // Of 1024 threads: more than 2^31.
+  const int64_t many = test::as_many_on(device(), (int64_t{1} << 21) + 1, 1000);
+  y = must(device().empty(DType::u32, {many}));
+  run(pipeline, {y}, {.groups = {many, 1, 1}, .threads = {1024, 1, 1}});
+  EXPECT_EQ(contents<uint32_t>(y), std::vector<uint32_t>(static_cast<size_t>(many), 1));
 }
 
 TEST_F(CudaGpuTest, much_threadgroup_memory) {
@@ -163,15 +164,15 @@ TEST_F(CudaGpuTest, threads_share_the_device) {
 
 // The host is far ahead of the GPU: the graph that lists share takes other arguments while it runs.
 TEST_F(CudaGpuTest, lists_that_come_again_have_their_own_arguments) {
-  constexpr int64_t kCount = 1 << 20;
-  constexpr int kLists = 200;
-  const std::vector<float> ones(kCount, 1.0F);
+  const int64_t count = test::as_many_on(device(), 1 << 20, 1 << 12);
+  const int64_t lists = test::as_many_on(device(), 200, 20);
+  const std::vector<float> ones(static_cast<size_t>(count), 1.0F);
   const Buffer x = buffer_of(device(), DType::f32, ones);
   std::vector<Buffer> results;
   std::vector<Encoder> encoders;
-  for (int i = 0; i < kLists; ++i) {
-    const Buffer t = must(device().empty(DType::f32, {kCount}));
-    results.push_back(must(device().empty(DType::f32, {kCount})));
+  for (int64_t i = 0; i < lists; ++i) {
+    const Buffer t = must(device().empty(DType::f32, {count}));
+    results.push_back(must(device().empty(DType::f32, {count})));
     Encoder& encoder = encoders.emplace_back(device().encoder());
     must(ops::scale(encoder, {.x = x, .y = t, .factor = static_cast<float>(i)}));
     for (int k = 0; k < 8; ++k) must(ops::add(encoder, {.a = t, .b = x, .y = t}));
@@ -179,9 +180,9 @@ TEST_F(CudaGpuTest, lists_that_come_again_have_their_own_arguments) {
     must(encoder.submit());
   }
   for (Encoder& encoder : encoders) must(encoder.wait());
-  for (int i = 0; i < kLists; ++i) {
+  for (int64_t i = 0; i < lists; ++i) {
     const auto got = contents<float>(results[static_cast<size_t>(i)]);
-    ASSERT_EQ(got, std::vector<float>(kCount, static_cast<float>(i + 8))) << i;
+    ASSERT_EQ(got, std::vector<float>(ones.size(), static_cast<float>(i + 8))) << i;
   }
 }
 
@@ -189,11 +190,12 @@ TEST_F(CudaGpuTest, dispatches_are_timed) {
   const Pipeline pipeline = kernel("fill", R"(
     kernel void fill(device uint* y [[buffer(0)]], uint i [[thread_position_in_grid]]) { y[i] = i; }
   )");
-  const Buffer y = must(device().empty(DType::u32, {1 << 26}));
+  const int64_t count = test::as_many_on(device(), 1 << 26, 1 << 18);
+  const Buffer y = must(device().empty(DType::u32, {count}));
   Encoder encoder = device().encoder({.timing = Timing::each});
   const Argument arguments[] = {y};
   for (int i = 0; i < 2; ++i) {
-    must(encoder.dispatch(pipeline, arguments, Grid::of_threads({1 << 26, 1, 1}, {256, 1, 1})));
+    must(encoder.dispatch(pipeline, arguments, Grid::of_threads({count, 1, 1}, {256, 1, 1})));
   }
   must(encoder.submit_and_wait());
   const auto timings = encoder.timings();
@@ -205,7 +207,7 @@ TEST_F(CudaGpuTest, dispatches_are_timed) {
   EXPECT_GE(timings[1].start_us, timings[0].duration_us);
 
   Encoder whole = device().encoder({.timing = Timing::whole});
-  must(whole.dispatch(pipeline, arguments, Grid::of_threads({1 << 26, 1, 1}, {256, 1, 1})));
+  must(whole.dispatch(pipeline, arguments, Grid::of_threads({count, 1, 1}, {256, 1, 1})));
   must(whole.submit_and_wait());
   ASSERT_EQ(whole.timings().size(), 1U);
   EXPECT_GT(whole.timings()[0].duration_us, 10);

@@ -104,7 +104,7 @@ void expect_replays_like_eager(const Device& device, const Shape& shape, int rep
   Chains eager(device, shape), captured(device, shape);
   Graph graph = must(Graph::capture(device, [&](Encoder& e) { return captured.record(e); }));
   must(graph.optimise({.fuse = false}));
-  for (int replay = 0; replay < replays; ++replay) {
+  for (int64_t replay = 0; replay < test::as_many_on(device, replays, 4); ++replay) {
     const auto values = test::pattern(eager.x.count(), static_cast<uint32_t>(replay + 5));
     for (Chains* chains : {&eager, &captured}) {
       must(chains->x.write(std::as_bytes(std::span(values))));
@@ -117,13 +117,13 @@ void expect_replays_like_eager(const Device& device, const Shape& shape, int rep
 
 TEST_F(CudaGraphGpuTest, branches_that_join_give_the_bits_of_eager_execution) {
   expect_replays_like_eager(device(), {1, 4096}, 200);
-  expect_replays_like_eager(device(), {512, 4096}, 20);
+  expect_replays_like_eager(device(), {test::as_many_on(device(), 512, 20), 4096}, 20);
 }
 
 // Rows that several groups share: their kernels are cooperative.
 TEST_F(CudaGraphGpuTest, branches_of_long_rows_give_the_bits_of_eager_execution) {
   expect_replays_like_eager(device(), {1, 262144}, 100);
-  expect_replays_like_eager(device(), {64, 65536}, 20);
+  expect_replays_like_eager(device(), {test::as_many_on(device(), 64, 9), 65536}, 20);
 }
 
 // Their groups find no sums of the run before, in any replay.

@@ -20,6 +20,10 @@ using test::Repeats;
 using test::RowOperands;
 using test::RowOperation;
 
+struct RowsOfDim {
+  int64_t rows, dim;
+};
+
 void expect_right(Result<cases::ProblemPtr> made) {
   const auto problem = must(std::move(made));
   must(problem->run());
@@ -40,11 +44,12 @@ class LongRows : public test::OnDevice<std::tuple<std::string, DType>> {
 };
 
 TEST_P(LongRows, ManyOfThemMatchFloat64) {
-  for (const Shape& shape :
-       {Shape{700, 12288}, Shape{300, 20001}, Shape{300, 24001}, Shape{300, 40000},
-        Shape{60, 69704}, Shape{60, 100003}, Shape{60, 100008}, Shape{60, 131001},
-        Shape{60, 140000}, Shape{60, 163840}, Shape{40, 250001}, Shape{40, 262143},
-        Shape{40, 262144}, Shape{20, 300001}, Shape{9, 337917}, Shape{3, 1200000}}) {
+  constexpr RowsOfDim kShapes[] = {{700, 12288}, {300, 20001}, {300, 24001}, {300, 40000},
+                                   {60, 69704},  {60, 100003}, {60, 100008}, {60, 131001},
+                                   {60, 140000}, {60, 163840}, {40, 250001}, {40, 262143},
+                                   {40, 262144}, {20, 300001}, {9, 337917},  {3, 1200000}};
+  for (const auto& [rows, dim] : kShapes) {
+    const Shape shape = {test::as_many_on(device(), rows, std::max<int64_t>(3, rows / 20)), dim};
     SCOPED_TRACE(cases::describe_rows(shape));
     const NormSpec spec{.dtype = dtype(), .shape = shape, .rms_inv = true};
     expect_right(cases::make_rms_norm(spec, device(), {.seed = "rms_norm"}));
@@ -58,8 +63,10 @@ TEST_P(LongRows, ManyOfThemMatchFloat64) {
 
 // Sums take the place of x, and groups of a row read what lies behind their part of it.
 TEST_P(LongRows, ManyOfThemInPlaceMatchFloat64) {
-  for (const Shape& shape : {Shape{300, 20001}, Shape{300, 24001}, Shape{60, 131072},
-                             Shape{20, 262143}, Shape{3, 1200000}}) {
+  constexpr RowsOfDim kShapes[] = {
+      {300, 20001}, {300, 24001}, {60, 131072}, {20, 262143}, {3, 1200000}};
+  for (const auto& [rows, dim] : kShapes) {
+    const Shape shape = {test::as_many_on(device(), rows, std::max<int64_t>(3, rows / 20)), dim};
     SCOPED_TRACE(cases::describe_rows(shape));
     const NormSpec spec{.dtype = dtype(), .shape = shape, .in_place = true};
     expect_right(cases::make_rms_norm(spec, device(), {.seed = "rms_norm"}));
@@ -68,11 +75,13 @@ TEST_P(LongRows, ManyOfThemInPlaceMatchFloat64) {
 }
 
 TEST_P(LongRows, RepeatAThousandTimesBitForBit) {
+  const auto repeats = static_cast<int>(test::as_many_on(device(), 1000, 10));
   for (const int64_t dim : {12288, 20001, 24001, 65536, 100003, 131072, 152064, 262144}) {
-    const auto inputs = RowOperands::make(device(), dtype(), {300, dim});
+    const int64_t rows = test::as_many_on(device(), 300, 24);
+    const auto inputs = RowOperands::make(device(), dtype(), {rows, dim});
     for (const RowOperation& operation : operations()) {
       SCOPED_TRACE(std::string(operation.name) + " dim " + std::to_string(dim));
-      EXPECT_EQ(Repeats(device(), operation, inputs).run(1000), 0U);
+      EXPECT_EQ(Repeats(device(), operation, inputs).run(repeats), 0U);
     }
   }
 }
@@ -81,16 +90,19 @@ TEST_P(LongRows, RepeatAThousandTimesBitForBit) {
 TEST_P(LongRows, TwoStreamsAtOnceGiveTheBitsOfOne) {
   ::alarm(300);  // a kernel that waits for ever cannot be called back: the process ends
   const Device second_device = must(Device::open(test::kCuda));
-  const auto inputs = RowOperands::make(device(), dtype(), {300, 20001});
-  const auto second_inputs = RowOperands::make(second_device, dtype(), {100, 65536});
+  const auto inputs =
+      RowOperands::make(device(), dtype(), {test::as_many_on(device(), 300, 24), 20001});
+  const auto second_inputs =
+      RowOperands::make(second_device, dtype(), {test::as_many_on(device(), 100, 16), 65536});
+  const auto repeats = static_cast<int>(test::as_many_on(device(), 500, 10));
   const auto all = operations();
   for (size_t i = 0; i < all.size(); ++i) {
     const RowOperation& beside = all[(i + 1) % all.size()];
     SCOPED_TRACE(std::string(all[i].name) + " and " + beside.name);
     Repeats first(device(), all[i], inputs);
     Repeats second(second_device, beside, second_inputs);
-    auto in_first = std::async(std::launch::async, [&] { return first.run(500); });
-    EXPECT_EQ(second.run(500), 0U);
+    auto in_first = std::async(std::launch::async, [&] { return first.run(repeats); });
+    EXPECT_EQ(second.run(repeats), 0U);
     EXPECT_EQ(in_first.get(), 0U);
   }
   ::alarm(0);

@@ -2,6 +2,7 @@
 // Loads, stores, atomics, and copies to shared memory. Their address is the first register, except
 // that an atomic's result comes before it.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -64,6 +65,19 @@ void load(Warp& warp, const Instruction& one, Mask lanes) {
   });
 }
 
+/// A parameter by its name: at the same address for all lanes.
+template <class T, class R>
+void load_parameter(Warp& warp, const Instruction& one, Mask lanes) {
+  const auto any = static_cast<unsigned>(std::countr_zero(lanes));
+  const Place place = place_of(warp, one, one.at[0], sizeof(T) * one.count, any);
+  for (unsigned i = 0; i < one.count; ++i) {
+    T value;
+    std::memcpy(&value, place.memory + i * sizeof(T), sizeof(T));
+    R* const result = warp.at<R>(one.at[1 + i]);
+    for_lanes(lanes, [&](unsigned lane) { result[lane] = static_cast<R>(value); });
+  }
+}
+
 template <class T, class R>
 void store(Warp& warp, const Instruction& one, Mask lanes) {
   const size_t bytes = sizeof(T) * one.count;
@@ -78,23 +92,27 @@ void store(Warp& warp, const Instruction& one, Mask lanes) {
   });
 }
 
+enum class AccessKind { load, load_parameter, store };
+
 template <class T>
-Handler* access_of(bool loads, size_t register_bytes) {
+Handler* access_of(AccessKind kind, size_t register_bytes) {
   return of_bytes(register_bytes, [&]<class R>(R) -> Handler* {
-    if constexpr (sizeof(R) < sizeof(T))
+    if constexpr (sizeof(R) < sizeof(T)) {
       return nullptr;
-    else
-      return loads ? &load<T, R> : &store<T, R>;
+    } else {
+      if (kind == AccessKind::load_parameter) return &load_parameter<T, R>;
+      return kind == AccessKind::load ? &load<T, R> : &store<T, R>;
+    }
   });
 }
 
 /// Floats go by their bits.
-Handler* access_of(std::string_view type, bool loads, size_t register_bytes) {
-  if (type == "s8") return access_of<int8_t>(loads, register_bytes);
-  if (type == "s16") return access_of<int16_t>(loads, register_bytes);
-  if (type == "s32") return access_of<int32_t>(loads, register_bytes);
+Handler* access_of(std::string_view type, AccessKind kind, size_t register_bytes) {
+  if (type == "s8") return access_of<int8_t>(kind, register_bytes);
+  if (type == "s16") return access_of<int16_t>(kind, register_bytes);
+  if (type == "s32") return access_of<int32_t>(kind, register_bytes);
   return of_bytes(bytes_of_type(type),
-                  [&]<class T>(T) { return access_of<T>(loads, register_bytes); });
+                  [&]<class T>(T) { return access_of<T>(kind, register_bytes); });
 }
 
 template <class T, class Op>
@@ -183,9 +201,14 @@ Handler* copy(const Statement& one) {
 }  // namespace
 
 Handler* access(const Statement& one, size_t register_bytes) {
-  const std::string& name = one.opcode[0];
-  if (name == "ld" || name == "st")
-    return access_of(one.opcode.back(), name == "ld", register_bytes);
+  const std::string &name = one.opcode[0], &type = one.opcode.back();
+  if (name == "st") return access_of(type, AccessKind::store, register_bytes);
+  if (name == "ld") {
+    const bool by_name = !one.operands.at(1).parts.at(0).name.starts_with("%");
+    const bool parameter = one.has("param") && by_name;
+    return access_of(type, parameter ? AccessKind::load_parameter : AccessKind::load,
+                     register_bytes);
+  }
   if (name == "atom") return atomic(one);
   if (name == "cp" && one.has("async")) return copy(one);
   return nullptr;

@@ -109,10 +109,27 @@ class Compiler {
     return static_cast<uint32_t>(kernel_->constants_begin + kernel_->constants.size());
   }
 
+  /// "%tid.x" and its kin; "" is a register that nothing reads.
   uint32_t special(const std::string& name) {
-    const auto [found, is_new] = kernel_->specials.try_emplace(name, next_constant());
-    if (is_new) kernel_->constants.resize(kernel_->constants.size() + kLanes * sizeof(uint32_t));
+    const auto [found, is_new] = specials_.try_emplace(name, next_constant());
+    if (is_new) {
+      kernel_->constants.resize(kernel_->constants.size() + kLanes * sizeof(uint32_t));
+      kernel_->specials.push_back(special_of(name, found->second));
+    }
     return found->second;
+  }
+  [[nodiscard]] Special special_of(const std::string& name, uint32_t at) const {
+    using Kind = Special::Kind;
+    if (name.empty()) return {Kind::nothing, 0, at};
+    if (name == "%laneid") return {Kind::lane, 0, at};
+    static const std::map<std::string, Kind> kinds = {{"%tid", Kind::thread},
+                                                      {"%ntid", Kind::threads},
+                                                      {"%ctaid", Kind::group},
+                                                      {"%nctaid", Kind::groups}};
+    const auto found = kinds.find(name.substr(0, name.find('.')));
+    const size_t axis = std::string_view("xyz").find(name.back());
+    if (found == kinds.end() || axis > 2) refuse(name + " is not known");
+    return {found->second, static_cast<uint8_t>(axis), at};
   }
 
   [[nodiscard]] size_t register_bytes(const Operand& operand) const {
@@ -138,12 +155,7 @@ class Compiler {
       return constant(found->second, bytes);
     }
     if (operand.name.starts_with("%") && !module_.registers.contains(operand.name)) {
-      constexpr std::array kKnown = {"%tid.", "%ntid.", "%ctaid.", "%nctaid.", "%laneid"};
-      if (bytes != 4 || std::ranges::none_of(kKnown, [&](const char* one) {
-            return operand.name.starts_with(one);
-          })) {
-        refuse(operand.name + " is not known");
-      }
+      if (bytes != 4) refuse(operand.name + " has 4 bytes");
       return special(operand.name);
     }
     return place(operand, bytes);
@@ -274,7 +286,7 @@ class Compiler {
     const Statement& one = *statement_;
     const size_t bytes = bytes_of_type(one.opcode.back());
     const bool ignored = one.operands.at(0).name == "_";
-    instruction.at[0] = ignored ? scratch() : place(one.operands[0], bytes);
+    instruction.at[0] = ignored ? special("") : place(one.operands[0], bytes);
     instruction.at[1] = address(one.operands.at(1), instruction.address_bytes, instruction.offset);
     for (size_t i = 2; i < one.operands.size(); ++i) {
       instruction.at[i] = source(one.operands[i], bytes);
@@ -282,9 +294,6 @@ class Compiler {
     instruction.count = static_cast<uint8_t>(one.operands.size() - 1);
     instruction.run = access(one, bytes);
   }
-
-  /// A register that nothing reads.
-  uint32_t scratch() { return special("%nothing.x"); }
 
   void compile_copy(Instruction& instruction) {
     const Statement& one = *statement_;
@@ -343,6 +352,7 @@ class Compiler {
   const Statement* statement_ = nullptr;
   std::map<std::string, uint32_t> places_;
   std::map<std::string, uint64_t> symbols_;
+  std::map<std::string, uint32_t> specials_;
   std::map<std::pair<uint64_t, size_t>, uint32_t> constants_;
 };
 

@@ -52,14 +52,22 @@ struct Instruction {
   int line = 0;
 };
 
+/// A register that tells a thread where it stands.
+struct Special {
+  enum class Kind : uint8_t { thread, threads, group, groups, lane, nothing };
+
+  Kind kind = Kind::nothing;
+  uint8_t axis = 0;
+  uint32_t at = 0;  // 32 bits a lane
+};
+
 struct Kernel {
   std::string entry;
   std::vector<Instruction> code;
   size_t file_bytes = 0;  // a warp's registers, those that are constants last
   size_t constants_begin = 0;
   std::vector<uint8_t> constants;
-  /// "%tid.x" and the like that the kernel reads: 32 bits a lane.
-  std::map<std::string, uint32_t, std::less<>> specials;
+  std::vector<Special> specials;   // those that the kernel reads
   std::vector<size_t> parameters;  // offsets of the entry's parameters
   std::vector<size_t> parameter_bytes;
   size_t all_parameter_bytes = 0;

@@ -90,6 +90,7 @@ class Warp {
   void await_copies(Mask lanes, unsigned behind, const Arrive& arrive);
 
  private:
+  [[nodiscard]] uint32_t value_of(const Special& special, unsigned lane) const;
   void choose();
   void merge();
   void branch(const Instruction& instruction, Mask taken);

@@ -26,24 +26,32 @@ void Warp::start(Group& group, unsigned index) {
   for (auto& copies : copies_) copies.clear();
   copy_groups_ = {};
 
-  const auto set = [&](std::string_view name, auto value_of) {
-    const auto found = kernel.specials.find(name);
-    if (found == kernel.specials.end()) return;
-    for (unsigned lane = 0; lane < kLanes; ++lane)
-      at<uint32_t>(found->second)[lane] = value_of(lane);
-  };
-  for (size_t axis = 0; axis < 3; ++axis) {
-    const std::string suffix = std::string(".") + "xyz"[axis];
-    const unsigned before = axis == 0   ? 1
-                            : axis == 1 ? launch.threads[0]
-                                        : launch.threads[0] * launch.threads[1];
-    set("%tid" + suffix,
-        [&](unsigned lane) { return thread(lane) / before % launch.threads[axis]; });
-    set("%ntid" + suffix, [&](unsigned) { return launch.threads[axis]; });
-    set("%ctaid" + suffix, [&](unsigned) { return group.position()[axis]; });
-    set("%nctaid" + suffix, [&](unsigned) { return launch.groups[axis]; });
+  for (const Special& special : kernel.specials) {
+    uint32_t* const values = at<uint32_t>(special.at);
+    for (unsigned lane = 0; lane < kLanes; ++lane) values[lane] = value_of(special, lane);
   }
-  set("%laneid", [](unsigned lane) { return lane; });
+}
+
+uint32_t Warp::value_of(const Special& special, unsigned lane) const {
+  const Launch& launch = group_->execution().launch;
+  const Dim3& threads = launch.threads;
+  switch (special.kind) {
+    case Special::Kind::thread: {
+      const std::array<unsigned, 3> before = {1, threads[0], threads[0] * threads[1]};
+      return thread(lane) / before[special.axis] % threads[special.axis];
+    }
+    case Special::Kind::threads:
+      return threads[special.axis];
+    case Special::Kind::group:
+      return group_->position()[special.axis];
+    case Special::Kind::groups:
+      return launch.groups[special.axis];
+    case Special::Kind::lane:
+      return lane;
+    case Special::Kind::nothing:
+      break;
+  }
+  return 0;
 }
 
 Mask Warp::alive() const {

@@ -164,6 +164,7 @@ norite::test::ComputingModule* computing_module(void* handle) {
 norite::test::StandInCuda from_environment() {
   norite::test::StandInCuda settings;
   if (const char* const multiprocessors = std::getenv("STAND_IN_CUDA_COMPUTES")) {
+    settings.computes = true;
     settings.multiprocessors = std::atoi(multiprocessors);
     settings.capability = 199;
   }
@@ -506,6 +507,7 @@ STAND_IN(cuGraphLaunch, CUgraphExec exec, CUstream) {
 }
 STAND_IN(cuPointerGetAttribute, void* value, int, CUdeviceptr memory) {
   ANSWER();
+  if (stand_in_cuda()->computes && !allocations.contains(memory)) return CUDA_ERROR_INVALID_VALUE;
   const int device = memory == stand_in_cuda()->foreign ? 7 : 0;
   std::memcpy(value, &device, sizeof device);
   return CUDA_SUCCESS;

@@ -36,6 +36,7 @@ struct StandInCuda {
   int devices = 1;
   int capability = 90;
   int multiprocessors = 4;
+  bool computes = false;
   bool pools = true;
   std::array<unsigned long, 31> buffer_bytes = {};  // of every kernel
   int own_shared_bytes = 0;
