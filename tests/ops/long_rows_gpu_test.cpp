@@ -77,7 +77,7 @@ TEST_P(LongRows, ManyOfThemInPlaceMatchFloat64) {
 TEST_P(LongRows, RepeatAThousandTimesBitForBit) {
   const auto repeats = static_cast<int>(test::as_many_on(device(), 1000, 10));
   for (const int64_t dim : {12288, 20001, 24001, 65536, 100003, 131072, 152064, 262144}) {
-    const int64_t rows = test::as_many_on(device(), 300, 24);
+    const int64_t rows = test::as_many_on(device(), 300, std::max<int64_t>(6, 200000 / dim));
     const auto inputs = RowOperands::make(device(), dtype(), {rows, dim});
     for (const RowOperation& operation : operations()) {
       SCOPED_TRACE(std::string(operation.name) + " dim " + std::to_string(dim));
@@ -91,9 +91,9 @@ TEST_P(LongRows, TwoStreamsAtOnceGiveTheBitsOfOne) {
   ::alarm(300);  // a kernel that waits for ever cannot be called back: the process ends
   const Device second_device = must(Device::open(test::kCuda));
   const auto inputs =
-      RowOperands::make(device(), dtype(), {test::as_many_on(device(), 300, 24), 20001});
+      RowOperands::make(device(), dtype(), {test::as_many_on(device(), 300, 10), 20001});
   const auto second_inputs =
-      RowOperands::make(second_device, dtype(), {test::as_many_on(device(), 100, 16), 65536});
+      RowOperands::make(second_device, dtype(), {test::as_many_on(device(), 100, 6), 65536});
   const auto repeats = static_cast<int>(test::as_many_on(device(), 500, 10));
   const auto all = operations();
   for (size_t i = 0; i < all.size(); ++i) {

@@ -36,7 +36,7 @@ enum class Kind { read, write };
 void check_race(Warp& warp, const Place& place, size_t bytes, unsigned lane, Kind kind, int line) {
   if (!place.is_shared) return;
   Races& races = warp.group().races();
-  const Access access{warp.thread(lane), races.barriers(), warp.meetings()};
+  const Access access = races.access(warp.thread(lane), warp.meetings());
   const bool fine = kind == Kind::read ? races.read(place.in_shared, bytes, access)
                                        : races.write(place.in_shared, bytes, access);
   if (fine) return;
@@ -209,7 +209,7 @@ Handler* access(const Statement& one, size_t register_bytes) {
     return access_of(type, parameter ? AccessKind::load_parameter : AccessKind::load,
                      register_bytes);
   }
-  if (name == "atom") return atomic(one);
+  if (name == "atom" || name == "red") return atomic(one);
   if (name == "cp" && one.has("async")) return copy(one);
   return nullptr;
 }

@@ -70,6 +70,30 @@ Operation integer(const Statement& one) {
   return {};
 }
 
+/// The lowest `length` bits of `from`, put into `into` from bit `start` on.
+template <class T>
+T inserted(T from, T into, uint32_t start, uint32_t length) {
+  constexpr uint32_t kBits = 8 * sizeof(T);
+  start &= 0xff;
+  length &= 0xff;
+  if (start >= kBits || length == 0) return into;
+  const T mask = T(length >= kBits ? ~T(0) : (T(1) << length) - 1) << start;
+  return (into & ~mask) | (from << start & mask);
+}
+
+/// Four bytes of a and b, by the digits of a selector; the highest bit of one asks for the sign.
+uint32_t permuted(uint32_t a, uint32_t b, uint32_t selector) {
+  const uint64_t both = uint64_t{b} << 32 | a;
+  uint32_t result = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    const uint32_t digit = selector >> (4 * i) & 0xf;
+    const auto byte = static_cast<uint8_t>(both >> (8 * (digit & 7)));
+    const uint8_t sign = byte >> 7 ? 0xff : 0;
+    result |= uint32_t{digit & 8 ? sign : byte} << (8 * i);
+  }
+  return result;
+}
+
 template <class T>
 Operation bits(const std::string& name) {
   if (name == "mov" || name == "cvta") return each<T, T>([](T a) { return a; });
@@ -86,6 +110,15 @@ Operation bits(const std::string& name) {
       if (n >= kBits) return std::is_signed_v<T> && a < 0 ? T(-1) : T(0);
       return T(a >> n);
     });
+  }
+  if (name == "bfi" && std::is_unsigned_v<T>) {
+    return each<T, T, T, uint32_t, uint32_t>([](T from, T into, uint32_t start, uint32_t length) {
+      return inserted<Unsigned<T>>(from, into, start, length);
+    });
+  }
+  if (name == "prmt" && sizeof(T) == 4) {
+    return each<uint32_t, uint32_t, uint32_t, uint32_t>(
+        [](uint32_t a, uint32_t b, uint32_t selector) { return permuted(a, b, selector); });
   }
   if (name == "popc") {
     return each<uint32_t, T>([](T a) { return std::popcount(Unsigned<T>(a)); });

@@ -109,7 +109,14 @@ class Compiler {
     return static_cast<uint32_t>(kernel_->constants_begin + kernel_->constants.size());
   }
 
-  /// "%tid.x" and its kin; "" is a register that nothing reads.
+  /// A register that nothing reads.
+  uint32_t nothing(size_t bytes) {
+    const uint32_t at = next_constant();
+    kernel_->constants.resize(kernel_->constants.size() + kLanes * bytes);
+    return at;
+  }
+
+  /// "%tid.x" and its kin.
   uint32_t special(const std::string& name) {
     const auto [found, is_new] = specials_.try_emplace(name, next_constant());
     if (is_new) {
@@ -120,7 +127,6 @@ class Compiler {
   }
   [[nodiscard]] Special special_of(const std::string& name, uint32_t at) const {
     using Kind = Special::Kind;
-    if (name.empty()) return {Kind::nothing, 0, at};
     if (name == "%laneid") return {Kind::lane, 0, at};
     static const std::map<std::string, Kind> kinds = {{"%tid", Kind::thread},
                                                       {"%ntid", Kind::threads},
@@ -241,16 +247,17 @@ class Compiler {
   bool compile_access(Instruction& instruction) {
     const Statement& one = *statement_;
     const std::string& name = one.opcode[0];
-    if (name != "ld" && name != "st" && name != "atom" && name != "cp") return false;
+    if (name != "ld" && name != "st" && name != "atom" && name != "red" && name != "cp")
+      return false;
     instruction.space = one.has("global") || one.has("const") ? Space::global
                         : one.has("shared")                   ? Space::shared
                         : one.has("param")                    ? Space::param
                                                               : Space::generic;
     instruction.atomic = one.has("relaxed") || one.has("acquire") || one.has("release") ||
-                         one.has("volatile") || name == "atom";
+                         one.has("volatile") || name == "atom" || name == "red";
     if (name == "cp") {
       compile_copy(instruction);
-    } else if (name == "atom") {
+    } else if (name == "atom" || name == "red") {
       compile_atomic(instruction);
     } else {
       compile_load_or_store(instruction);
@@ -285,13 +292,17 @@ class Compiler {
   void compile_atomic(Instruction& instruction) {
     const Statement& one = *statement_;
     const size_t bytes = bytes_of_type(one.opcode.back());
-    const bool ignored = one.operands.at(0).name == "_";
-    instruction.at[0] = ignored ? special("") : place(one.operands[0], bytes);
-    instruction.at[1] = address(one.operands.at(1), instruction.address_bytes, instruction.offset);
-    for (size_t i = 2; i < one.operands.size(); ++i) {
-      instruction.at[i] = source(one.operands[i], bytes);
+    std::vector<Operand> operands = one.operands;
+    if (one.opcode[0] == "red") {  // has no result
+      operands.insert(operands.begin(), Operand{.name = "_", .parts = {}});
     }
-    instruction.count = static_cast<uint8_t>(one.operands.size() - 1);
+    const bool ignored = operands.at(0).name == "_";
+    instruction.at[0] = ignored ? nothing(bytes) : place(operands[0], bytes);
+    instruction.at[1] = address(operands.at(1), instruction.address_bytes, instruction.offset);
+    for (size_t i = 2; i < operands.size(); ++i) {
+      instruction.at[i] = source(operands[i], bytes);
+    }
+    instruction.count = static_cast<uint8_t>(operands.size() - 1);
     instruction.run = access(one, bytes);
   }
 
@@ -324,7 +335,10 @@ class Compiler {
     size_t at = 0;
     if (!unpack) instruction.at[at++] = place(to, bytes);
     for (const Operand& part : parts) {
-      instruction.at[at++] = unpack ? place(part, part_bytes) : source(part, part_bytes);
+      const bool ignored = unpack && part.name == "_";
+      instruction.at[at++] = ignored  ? nothing(part_bytes)
+                             : unpack ? place(part, part_bytes)
+                                      : source(part, part_bytes);
     }
     if (unpack) instruction.at[at] = source(from, bytes);
     return true;

@@ -58,6 +58,10 @@ Operation directed(const Statement& one) {
     return each<float, float, float>(
         [](float a, float b) { return directed_multiply_add<Towards::zero>(a, 1, b); });
   }
+  if (name == "mul" && one.has("rz")) {
+    return each<float, float, float>(
+        [](float a, float b) { return directed_multiply_add<Towards::zero>(a, b, -0.0F); });
+  }
   if (name == "fma" && one.has("rm")) {
     return each<float, float, float, float>([](float a, float b, float c) {
       return directed_multiply_add<Towards::minus_infinity>(a, b, c);

@@ -54,9 +54,9 @@ struct Instruction {
 
 /// A register that tells a thread where it stands.
 struct Special {
-  enum class Kind : uint8_t { thread, threads, group, groups, lane, nothing };
+  enum class Kind : uint8_t { thread, threads, group, groups, lane };
 
-  Kind kind = Kind::nothing;
+  Kind kind = Kind::lane;
   uint8_t axis = 0;
   uint32_t at = 0;  // 32 bits a lane
 };

@@ -14,32 +14,27 @@ uint32_t warp_of(uint32_t thread) { return thread / kLanes; }
 void Races::reset(size_t shared_bytes) {
   reads_.assign(shared_bytes / kGrain + 1, {});
   writes_.assign(shared_bytes / kGrain + 1, {});
-  barriers_ = 0;
+  barriers_ = 1;
 }
 
-bool Races::ordered(const Last& last, const Access& access) {
-  if (!last.any || last.access.barriers != access.barriers) return true;
-  if (last.several_warps || warp_of(last.access.thread) != warp_of(access.thread)) return false;
-  if (last.access.meetings != access.meetings) return true;
-  return !last.several_threads && last.access.thread == access.thread;
+bool Races::ordered(const Access& last, const Access& access) {
+  if (last.barriers != access.barriers) return true;
+  if (last.several_warps || warp_of(last.thread) != warp_of(access.thread)) return false;
+  if (last.meetings != access.meetings) return true;
+  return !last.several_threads && last.thread == access.thread;
 }
 
 bool Races::read(size_t place, size_t bytes, const Access& access) {
   for (size_t i = place / kGrain; i <= (place + bytes - 1) / kGrain; ++i) {
     if (!ordered(writes_[i], access)) return false;
-    Last& last = reads_[i];
-    if (!last.any || last.access.barriers != access.barriers) {
-      last = {access, true, false, false};
-      continue;
-    }
-    const bool same_warp = warp_of(last.access.thread) == warp_of(access.thread);
-    last.several_warps |= !same_warp;
+    const Access last = reads_[i];
+    reads_[i] = access;
+    if (last.barriers != access.barriers) continue;
+    const bool same_warp = warp_of(last.thread) == warp_of(access.thread);
+    reads_[i].several_warps = last.several_warps || !same_warp;
     // Of one warp, those since its last meeting count.
-    if (same_warp && last.access.meetings != access.meetings)
-      last.several_threads = false;
-    else
-      last.several_threads |= last.access.thread != access.thread;
-    last.access = access;
+    if (same_warp && last.meetings != access.meetings) continue;
+    reads_[i].several_threads = last.several_threads || last.thread != access.thread;
   }
   return true;
 }
@@ -47,7 +42,7 @@ bool Races::read(size_t place, size_t bytes, const Access& access) {
 bool Races::write(size_t place, size_t bytes, const Access& access) {
   for (size_t i = place / kGrain; i <= (place + bytes - 1) / kGrain; ++i) {
     if (!ordered(writes_[i], access) || !ordered(reads_[i], access)) return false;
-    writes_[i] = {access, true, false, false};
+    writes_[i] = access;
   }
   return true;
 }

@@ -9,18 +9,22 @@
 
 namespace norite::ptx {
 
-/// Who accesses, and when.
+/// Who accesses, and when, in few bits: there is one for every other byte of shared memory.
 struct Access {
-  uint32_t thread = 0;
-  uint32_t barriers = 0;  // of the group so far
-  uint32_t meetings = 0;  // of the warp so far
+  uint32_t barriers = 0;  // of the group so far, and this one: 0 is no access
+  uint32_t thread : 10 = 0;
+  uint32_t meetings : 20 = 0;  // of the warp so far
+  uint32_t several_threads : 1 = 0;
+  uint32_t several_warps : 1 = 0;
 };
 
 class Races {
  public:
   void reset(size_t shared_bytes);
   void pass_barrier() { ++barriers_; }
-  [[nodiscard]] uint32_t barriers() const { return barriers_; }
+  [[nodiscard]] Access access(unsigned thread, uint32_t meetings) const {
+    return {barriers_, thread & 0x3ff, meetings & 0xfffff};
+  }
 
   /// False where it races with an earlier access.
   bool read(size_t place, size_t bytes, const Access& access);
@@ -29,15 +33,10 @@ class Races {
  private:
   static constexpr size_t kGrain = 2;  // bytes: no kernel shares smaller values
 
-  struct Last {
-    Access access;
-    bool any = false;
-    bool several_threads = false, several_warps = false;
-  };
-  static bool ordered(const Last& last, const Access& access);
+  static bool ordered(const Access& last, const Access& access);
 
-  std::vector<Last> reads_, writes_;
-  uint32_t barriers_ = 0;
+  std::vector<Access> reads_, writes_;
+  uint32_t barriers_ = 1;
 };
 
 }  // namespace norite::ptx

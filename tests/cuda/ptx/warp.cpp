@@ -48,8 +48,6 @@ uint32_t Warp::value_of(const Special& special, unsigned lane) const {
       return launch.groups[special.axis];
     case Special::Kind::lane:
       return lane;
-    case Special::Kind::nothing:
-      break;
   }
   return 0;
 }
