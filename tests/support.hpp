@@ -56,8 +56,8 @@ inline Device cpu_device(int threads = 2) {
   return must(Device::open("cpu", {.threads = threads}));
 }
 
-/// How many of something, which takes the stand-in that executes kernels (tests/cuda/ptx) a thousand
-/// times as long as a GPU.
+/// How many of something, which takes the stand-in that executes kernels (tests/cuda/ptx) a
+/// thousand times as long as a GPU.
 inline int64_t as_many_on(const Device& device, int64_t on_gpu, int64_t on_stand_in) {
   return device.info().name == "Stand-in GPU" ? on_stand_in : on_gpu;
 }

@@ -31,7 +31,7 @@ METAL_FUNC device const From* copy_source(device const From* from) {
 template <typename From>
 METAL_FUNC void start_copy(uint target, device const From* from) {
 #if READS_STAY
-  if (kReadsStay) {
+  if constexpr (kReadsStay) {
     asm volatile(
         "cp.async." COPY_CACHE ".shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;"
         :

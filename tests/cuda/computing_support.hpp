@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "backends/cuda/driver.hpp"
+#include "backends/cuda/nvrtc.hpp"
 #include "support.hpp"
 
 namespace norite::test {
@@ -27,9 +29,9 @@ class ComputingTest : public ::testing::Test {
 #if defined(NORITE_TEST_SANITIZED)
     GTEST_SKIP() << "NVRTC is not sanitized";
 #endif
-    auto opened = Device::open("cuda");
-    if (!opened) GTEST_SKIP() << opened.error().message;
-    device_.emplace(*std::move(opened));
+    const auto nvrtc = cuda::load_nvrtc(must(cuda::load_driver())->version);
+    if (!nvrtc) GTEST_SKIP() << nvrtc.error().message;
+    device_.emplace(must(Device::open("cuda")));
   }
 
   [[nodiscard]] const Device& device() const { return *device_; }

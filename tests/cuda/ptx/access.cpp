@@ -20,29 +20,28 @@ uint64_t address_in(Warp& warp, uint32_t at, unsigned bytes, unsigned lane) {
 /// What a thread accesses, checked.
 struct Place {
   uint8_t* memory;
-  size_t in_shared;  // a place there, if it is
-  bool is_shared;
+  Space space;
+  uint64_t address;
 };
 
 Place place_of(Warp& warp, Space space, uint64_t address, size_t bytes, unsigned lane, int line) {
-  Group& group = warp.group();
-  uint8_t* const memory = group.locate(space, address, bytes, warp.thread(lane), line);
-  const auto at = reinterpret_cast<uint64_t>(memory) - group.shared_begin();
-  return {memory, at, group.in_shared(space, address)};
+  return {warp.group().locate(space, address, bytes, warp.thread(lane), line), space, address};
 }
 
 enum class Kind { read, write };
 
-void check_race(Warp& warp, const Place& place, size_t bytes, unsigned lane, Kind kind, int line) {
-  if (!place.is_shared) return;
+void check_race(Warp& warp, const Place& place, size_t bytes, unsigned lane, Kind kind,
+                const Instruction& one) {
+  if (place.space != Space::shared) return;
   Races& races = warp.group().races();
-  const Access access = races.access(warp.thread(lane), warp.meetings());
-  const bool fine = kind == Kind::read ? races.read(place.in_shared, bytes, access)
-                                       : races.write(place.in_shared, bytes, access);
+  Access access = races.access(warp.thread(lane), warp.meetings());
+  access.atomic = one.atomic;
+  const bool fine = kind == Kind::read ? races.read(place.address, bytes, access)
+                                       : races.write(place.address, bytes, access);
   if (fine) return;
   throw Fault(Fault::Kind::race, std::string("a race on shared memory: ") +
                                      (kind == Kind::read ? "read" : "written") + " by " +
-                                     warp.group().describe(warp.thread(lane), line));
+                                     warp.group().describe(warp.thread(lane), one.line));
 }
 
 Place place_of(Warp& warp, const Instruction& one, uint32_t at, size_t bytes, unsigned lane) {
@@ -56,7 +55,7 @@ void load(Warp& warp, const Instruction& one, Mask lanes) {
   const size_t bytes = sizeof(T) * one.count;
   for_lanes(lanes, [&](unsigned lane) {
     const Place place = place_of(warp, one, one.at[0], bytes, lane);
-    if (!one.atomic) check_race(warp, place, bytes, lane, Kind::read, one.line);
+    check_race(warp, place, bytes, lane, Kind::read, one);
     for (unsigned i = 0; i < one.count; ++i) {
       T value;
       std::memcpy(&value, place.memory + i * sizeof(T), sizeof(T));
@@ -84,7 +83,7 @@ void store(Warp& warp, const Instruction& one, Mask lanes) {
   warp.group().execution().idle = 0;
   for_lanes(lanes, [&](unsigned lane) {
     const Place place = place_of(warp, one, one.at[0], bytes, lane);
-    if (!one.atomic) check_race(warp, place, bytes, lane, Kind::write, one.line);
+    check_race(warp, place, bytes, lane, Kind::write, one);
     for (unsigned i = 0; i < one.count; ++i) {
       const T value = static_cast<T>(warp.at<R>(one.at[1 + i])[lane]);
       std::memcpy(place.memory + i * sizeof(T), &value, sizeof(T));
@@ -117,13 +116,14 @@ Handler* access_of(std::string_view type, AccessKind kind, size_t register_bytes
 
 template <class T, class Op>
 void change(Warp& warp, const Instruction& one, Mask lanes) {
-  warp.group().execution().idle = 0;
   for_lanes(lanes, [&](unsigned lane) {
     const Place place = place_of(warp, one, one.at[1], sizeof(T), lane);
+    check_race(warp, place, sizeof(T), lane, Kind::write, one);
     T old, third = {};
     std::memcpy(&old, place.memory, sizeof(T));
     if (one.count == 3) third = warp.at<T>(one.at[3])[lane];
     const T value = Op{}(old, warp.at<T>(one.at[2])[lane], third);
+    if (std::memcmp(place.memory, &value, sizeof(T)) != 0) warp.group().execution().idle = 0;
     std::memcpy(place.memory, &value, sizeof(T));
     warp.at<T>(one.at[0])[lane] = old;
   });
@@ -152,15 +152,16 @@ Handler* atomic_of(const Statement& one) {
 Handler* atomic(const Statement& one) {
   const std::string& type = one.opcode.back();
   if (type == "u32" || type == "b32") return atomic_of<uint32_t>(one);
-  if (type == "s32") return atomic_of<int32_t>(one);
+  if (type == "s32" && (one.has("min") || one.has("max"))) return atomic_of<int32_t>(one);
+  if (type == "s32") return atomic_of<uint32_t>(one);  // wraps
   if (type == "u64" || type == "b64") return atomic_of<uint64_t>(one);
   if (type == "f32") return atomic_of<float>(one);
   return nullptr;
 }
 
-// --- Copies. `count` is the bytes of one, `address_bytes` and `offset` are of the target.
-// ---------
+// --- Copies -------------------------------------------------------------------------------------
 
+/// `count` is the bytes of one; `address_bytes` and `offset` are of the target.
 void begin_copy(Warp& warp, const Instruction& one, Mask lanes) {
   for_lanes(lanes, [&](unsigned lane) {
     const uint64_t to =
@@ -169,7 +170,7 @@ void begin_copy(Warp& warp, const Instruction& one, Mask lanes) {
         warp.at<uint64_t>(one.at[1])[lane] + static_cast<uint64_t>(one.source_offset);
     const Place target = place_of(warp, Space::shared, to, one.count, lane, one.line);
     const Place source = place_of(warp, Space::global, from, one.count, lane, one.line);
-    check_race(warp, target, one.count, lane, Kind::write, one.line);
+    check_race(warp, target, one.count, lane, Kind::write, one);
     std::memset(target.memory, 0xff, one.count);
     Copy copy{.to = to,
               .from = reinterpret_cast<uint64_t>(source.memory),
@@ -185,7 +186,7 @@ void end_copies(Warp& warp, const Instruction&, Mask lanes) { warp.end_copies(la
 void await_copies(Warp& warp, const Instruction& one, Mask lanes) {
   warp.await_copies(lanes, static_cast<unsigned>(one.offset), [&](unsigned lane, const Copy& copy) {
     const Place target = place_of(warp, Space::shared, copy.to, copy.bytes, lane, one.line);
-    check_race(warp, target, copy.bytes, lane, Kind::write, one.line);
+    check_race(warp, target, copy.bytes, lane, Kind::write, one);
     const auto* const source =
         copy.taken ? copy.contents.data() : reinterpret_cast<const uint8_t*>(copy.from);
     std::memcpy(target.memory, source, copy.bytes);

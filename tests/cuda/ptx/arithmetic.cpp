@@ -129,7 +129,7 @@ Operation bits(const std::string& name) {
   return {};
 }
 
-/// of_bytes's functions, for parts of a register.
+/// The parts of a register, the lowest first.
 template <class Whole, class Part>
 void unpack_parts(Warp& warp, const Instruction& instruction, Mask lanes) {
   constexpr size_t kParts = sizeof(Whole) / sizeof(Part);

@@ -3,6 +3,7 @@
 // registers that never change.
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <stdexcept>
 
 #include "cuda/ptx/operations.hpp"
@@ -22,7 +23,6 @@ class Compiler {
   std::shared_ptr<const Kernel> compile() {
     kernel_->entry = module_.entry;
     kernel_->max_threads = module_.max_threads;
-    kernel_->min_groups = module_.min_groups;
     place_parameters();
     place_variables();
     place_registers();
@@ -105,7 +105,9 @@ class Compiler {
     }
     return found->second;
   }
-  [[nodiscard]] uint32_t next_constant() const {
+  /// Where the next one begins, aligned for all of them.
+  uint32_t next_constant() {
+    kernel_->constants.resize(rounded_up(kernel_->constants.size(), sizeof(uint64_t)));
     return static_cast<uint32_t>(kernel_->constants_begin + kernel_->constants.size());
   }
 
@@ -207,7 +209,8 @@ class Compiler {
       instruction.control = Control::meeting;
       instruction.mask = source(one.operands.at(0), 4);
     } else if (name == "bar") {
-      if (!one.has("sync") || one.operands.size() != 1 || one.operands[0].bits != 0) {
+      if (!one.has("sync") || one.operands.size() != 1 ||
+          one.operands[0].kind != Operand::Kind::number || one.operands[0].bits != 0) {
         refuse("of barriers, bar.sync 0 alone is known");
       }
       instruction.control = Control::barrier;
@@ -252,7 +255,7 @@ class Compiler {
     instruction.space = one.has("global") || one.has("const") ? Space::global
                         : one.has("shared")                   ? Space::shared
                         : one.has("param")                    ? Space::param
-                                                              : Space::generic;
+                                                              : Space::global;  // generic
     instruction.atomic = one.has("relaxed") || one.has("acquire") || one.has("release") ||
                          one.has("volatile") || name == "atom" || name == "red";
     if (name == "cp") {
@@ -344,8 +347,25 @@ class Compiler {
     return true;
   }
 
+  /// What says how an operation rounds or which part of it is wanted; other words change it in ways
+  /// that no handler knows.
+  void check_modifiers() const {
+    static const std::set<std::string, std::less<>> known = {
+        "rn",  "rz",     "rm",   "rni", "rzi", "rmi",  "rpi", "sat",
+        "ftz", "approx", "full", "lo",  "hi",  "wide", "to",  "global"};
+    const Statement& one = *statement_;
+    for (size_t i = 1; i < one.opcode.size(); ++i) {
+      const std::string& word = one.opcode[i];
+      const bool compares = one.opcode[0] == "setp" && i == 1;
+      if (!compares && !is_type(word) && !known.contains(word))
+        refuse("." + word + " is not known");
+    }
+    if (one.has("sat") && one.opcode[0] != "cvt") refuse(".sat is not known");
+  }
+
   void compile_operation(Instruction& instruction) {
     const Statement& one = *statement_;
+    check_modifiers();
     Operation operation;
     for (auto* const family : {&predicate_operation, &conversion, &float_arithmetic, &arithmetic}) {
       if (operation.run == nullptr) operation = family(one);

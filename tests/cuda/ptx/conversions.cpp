@@ -8,21 +8,17 @@
 #include <type_traits>
 
 #include "cuda/ptx/operations.hpp"
+#include "norite/float16.hpp"
 
 namespace norite::ptx {
 
 namespace {
 
-uint16_t to_f16(float x) {
-  return x != x ? uint16_t{0x7fff} : std::bit_cast<uint16_t>(static_cast<_Float16>(x));
-}
-float from_f16(uint16_t x) { return static_cast<float>(std::bit_cast<_Float16>(x)); }
+constexpr uint16_t kNan = 0x7fff;
 
-uint16_t to_bf16(float x) {
-  const auto bits = std::bit_cast<uint32_t>(x);
-  return x != x ? uint16_t{0x7fff}
-                : static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
+uint16_t to_f16(float x) { return x != x ? kNan : to_float16(x).bits; }
+float from_f16(uint16_t x) { return to_float(Float16{x}); }
+uint16_t to_bf16(float x) { return x != x ? kNan : to_bfloat16(x).bits; }
 
 /// Saturates; no number becomes 0, or the least one of 64 bits.
 template <class T>
@@ -55,14 +51,6 @@ Operation between_floats(const Statement& one) {
   return {};
 }
 
-/// A type that register values can have, of 8 bits too.
-template <class F>
-Operation of_source(std::string_view type, F f) {
-  if (type == "u8") return f(uint8_t());
-  if (type == "s8") return f(int8_t());
-  return of_integer(type, f);
-}
-
 }  // namespace
 
 Operation conversion(const Statement& one) {
@@ -83,9 +71,8 @@ Operation conversion(const Statement& one) {
     if (!one.has("rn")) return {};
     return of_integer(from, []<class T>(T) { return each<float, T>([](T x) { return x; }); });
   }
-  // The source is read as its register, whose upper bits do not count.
   return of_integer(to, [&]<class D>(D) {
-    return of_source(from, []<class S>(S) { return each<D, S>([](S x) { return x; }); });
+    return of_integer(from, []<class S>(S) { return each<D, S>([](S x) { return x; }); });
   });
 }
 

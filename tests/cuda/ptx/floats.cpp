@@ -27,6 +27,12 @@ float directed_multiply_add(float a, float b, float c) {
   const double product = double(a) * b;  // exact
   const double sum = product + c;
   if (!std::isfinite(sum)) return canonical(static_cast<float>(sum));
+  if (sum == 0) {  // exactly: of opposite signs, unless both are zeros of one
+    const bool negative = std::signbit(product) == std::signbit(c)
+                              ? std::signbit(c)
+                              : kTowards == Towards::minus_infinity;
+    return negative ? -0.0F : 0.0F;
+  }
   const double c_part = sum - product;
   const double lost = (product - (sum - c_part)) + (c - c_part);
   const auto nearest = static_cast<float>(sum);
@@ -44,6 +50,14 @@ float lesser(float a, float b) {
   if (a != a) return canonical(b);
   if (a == b) return std::signbit(a) ? a : b;
   return b < a ? b : a;
+}
+
+/// As div.approx does it: divisors beyond 2^126 give 0.
+float divided(float a, float b) {
+  const bool beyond = std::fabs(b) > 0x1p126F && std::isfinite(b);
+  if (!beyond) return canonical(a / b);
+  const float zero = std::copysign(0.0F, b);
+  return std::isfinite(a) ? (std::signbit(a) ? -zero : zero) : canonical(a * zero);
 }
 
 template <class Op>
@@ -82,9 +96,9 @@ Operation approximated(const Statement& one) {
   if (name == "cos") return approximation(flush, [](float a) { return std::cos(a); });
   if (name == "tanh") return approximation(flush, [](float a) { return std::tanh(a); });
   if (name != "div") return {};
-  if (!flush) return each<float, float, float>([](float a, float b) { return canonical(a / b); });
+  if (!flush) return each<float, float, float>([](float a, float b) { return divided(a, b); });
   return each<float, float, float>(
-      [](float a, float b) { return flushed(canonical(flushed(a) / flushed(b))); });
+      [](float a, float b) { return flushed(divided(flushed(a), flushed(b))); });
 }
 
 }  // namespace

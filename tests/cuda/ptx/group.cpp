@@ -65,35 +65,28 @@ std::string Group::describe(unsigned thread, int line) const {
          ", PTX line " + std::to_string(line);
 }
 
-uint64_t Group::parameters_begin() const {
-  return reinterpret_cast<uint64_t>(execution_.launch.parameters.data());
-}
-
-bool Group::in_shared(Space space, uint64_t address) const {
-  if (space != Space::generic) return space == Space::shared;
-  return address - shared_begin() < shared_.size();
-}
-
 uint8_t* Group::locate(Space space, uint64_t address, size_t bytes, unsigned thread, int line) {
   const auto refuse = [&](Fault::Kind kind, const std::string& what) {
     throw Fault(kind, what + " of " + std::to_string(bytes) + " bytes: " + describe(thread, line));
   };
-  if (address % bytes != 0) refuse(Fault::Kind::misaligned, "a misaligned access");
-  const auto within = [&](uint64_t begin, size_t size) {
+  const auto within = [&](uint64_t begin, uint64_t size) {
     return address >= begin && address - begin <= size && size - (address - begin) >= bytes;
   };
-  if (space == Space::shared) address += shared_begin();
-  if (space == Space::param) address += parameters_begin();
-  if (in_shared(space == Space::shared ? Space::generic : space, address) ||
-      space == Space::shared) {
-    const size_t size = execution_.launch.kernel->shared_bytes + execution_.launch.shared_bytes;
-    if (!within(shared_begin(), size)) refuse(Fault::Kind::address, "an access past shared memory");
-  } else if (space == Space::param ||
-             within(parameters_begin(), execution_.launch.parameters.size())) {
-    if (!within(parameters_begin(), execution_.launch.parameters.size())) {
+  if (address % bytes != 0) refuse(Fault::Kind::misaligned, "a misaligned access");
+  const Launch& launch = execution_.launch;
+  if (space == Space::shared) {
+    if (!within(0, launch.kernel->shared_bytes + launch.shared_bytes)) {
+      refuse(Fault::Kind::address, "an access past shared memory");
+    }
+    return shared_.data() + address;
+  }
+  if (space == Space::param) {
+    if (!within(0, launch.parameters.size())) {
       refuse(Fault::Kind::address, "an access past the parameters");
     }
-  } else if (address < found_begin_ || address + bytes > found_end_) {
+    return const_cast<uint8_t*>(launch.parameters.data()) + address;  // nothing stores there
+  }
+  if (!within(found_begin_, found_bytes_)) {
     auto found = execution_.memory.upper_bound(address);
     if (found == execution_.memory.begin()) refuse(Fault::Kind::address, "an access to no memory");
     --found;
@@ -102,7 +95,7 @@ uint8_t* Group::locate(Space space, uint64_t address, size_t bytes, unsigned thr
                                        " of " + std::to_string(found->second));
     }
     found_begin_ = found->first;
-    found_end_ = found->first + found->second;
+    found_bytes_ = found->second;
   }
   return reinterpret_cast<uint8_t*>(address);
 }

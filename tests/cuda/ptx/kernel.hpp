@@ -22,7 +22,7 @@ class Warp;
 struct Instruction;
 using Handler = void(Warp&, const Instruction&, Mask);
 
-enum class Space : uint8_t { generic, global, shared, param };
+enum class Space : uint8_t { global, shared, param };
 
 /// What a warp has to see to besides the handler.
 enum class Control : uint8_t {
@@ -43,7 +43,7 @@ struct Instruction {
   Control control = Control::none;
   uint32_t target = 0;  // of a branch
   uint32_t mask = 0;    // of a meeting: where the lanes' mask is
-  Space space = Space::generic;
+  Space space = Space::global;
   uint8_t count = 1;          // values of a vector
   uint8_t address_bytes = 8;  // of the register
   bool atomic = false;        // an access that others may be beside
@@ -72,7 +72,7 @@ struct Kernel {
   std::vector<size_t> parameter_bytes;
   size_t all_parameter_bytes = 0;
   size_t shared_bytes = 0;  // without what a launch adds behind it
-  unsigned max_threads = 1024, min_groups = 1;
+  unsigned max_threads = 1024;
   /// Variables in global memory, and their bytes.
   std::map<std::string, std::vector<uint64_t>> globals;
   std::map<std::string, size_t> global_bytes;

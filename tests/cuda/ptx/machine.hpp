@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A GPU that executes PTX on the thread that launches: groups of warps, in an order and with
-// interruptions that a seed decides. It finds what compute-sanitizer would: accesses outside of
-// memory, races on shared memory, threads that wait forever. A copy to shared memory arrives when
-// it is waited for; until then there is rubbish. Memory is sequentially consistent, which a GPU's
-// is not.
+// interruptions that a seed decides. It finds accesses outside of memory, races on shared memory,
+// barriers in divergent branches and threads that wait forever. A copy to shared memory arrives
+// when it is waited for; until then there is rubbish. Memory is sequentially consistent, which a
+// GPU's is not, and nobody looks for races on global memory.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ using Dim3 = std::array<unsigned, 3>;
 
 /// What a kernel did that it must not do.
 struct Fault : std::runtime_error {
-  enum class Kind { address, misaligned, race, stuck };
+  enum class Kind { address, misaligned, race, divergence, stuck };
 
   Fault(Kind kind, const std::string& what) : std::runtime_error(what), kind(kind) {}
 
@@ -80,7 +80,7 @@ class Warp {
   [[nodiscard]] Group& group() const { return *group_; }
   [[nodiscard]] unsigned thread(unsigned lane) const { return index_ * kLanes + lane; }
   [[nodiscard]] Mask alive() const;
-  /// Advances with every meeting of lanes: what lies before is seen by what lies behind.
+  /// Advances with every bar.warp.sync: what lies before is seen by what lies behind.
   [[nodiscard]] uint32_t meetings() const { return meetings_; }
 
   void begin_copy(unsigned lane, Copy copy);
@@ -131,12 +131,9 @@ class Group {
   Races& races() { return races_; }
   [[nodiscard]] std::string describe(unsigned thread, int line) const;
 
-  /// Host memory of an access, checked.
+  /// Host memory of an access, checked. In shared memory and among parameters, addresses count from
+  /// zero.
   uint8_t* locate(Space space, uint64_t address, size_t bytes, unsigned thread, int line);
-  /// The place in shared memory of an address of the space, or of a generic one there.
-  [[nodiscard]] bool in_shared(Space space, uint64_t address) const;
-  [[nodiscard]] uint64_t shared_begin() const { return reinterpret_cast<uint64_t>(shared_.data()); }
-  [[nodiscard]] uint64_t parameters_begin() const;
 
  private:
   void release_if_met();
@@ -147,7 +144,7 @@ class Group {
   std::vector<uint8_t> shared_;
   Races races_;
   unsigned alive_ = 0, arrived_ = 0;
-  uint64_t found_begin_ = 0, found_end_ = 0;  // the allocation of the last access
+  uint64_t found_begin_ = 0, found_bytes_ = 0;  // the allocation of the last access
 };
 
 /// Executes all of it. Throws Fault.

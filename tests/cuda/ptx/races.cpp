@@ -18,7 +18,7 @@ void Races::reset(size_t shared_bytes) {
 }
 
 bool Races::ordered(const Access& last, const Access& access) {
-  if (last.barriers != access.barriers) return true;
+  if (last.barriers != access.barriers || (last.atomic && access.atomic)) return true;
   if (last.several_warps || warp_of(last.thread) != warp_of(access.thread)) return false;
   if (last.meetings != access.meetings) return true;
   return !last.several_threads && last.thread == access.thread;
@@ -30,6 +30,7 @@ bool Races::read(size_t place, size_t bytes, const Access& access) {
     const Access last = reads_[i];
     reads_[i] = access;
     if (last.barriers != access.barriers) continue;
+    reads_[i].atomic = last.atomic && access.atomic;
     const bool same_warp = warp_of(last.thread) == warp_of(access.thread);
     reads_[i].several_warps = last.several_warps || !same_warp;
     // Of one warp, those since its last meeting count.

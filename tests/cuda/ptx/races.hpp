@@ -9,13 +9,14 @@
 
 namespace norite::ptx {
 
-/// Who accesses, and when, in few bits: there is one for every other byte of shared memory.
+/// Who accesses, and when, in few bytes: there is one for every other byte of shared memory.
 struct Access {
   uint32_t barriers = 0;  // of the group so far, and this one: 0 is no access
   uint32_t thread : 10 = 0;
   uint32_t meetings : 20 = 0;  // of the warp so far
   uint32_t several_threads : 1 = 0;
   uint32_t several_warps : 1 = 0;
+  bool atomic = false;  // races with no other such
 };
 
 class Races {
@@ -23,7 +24,7 @@ class Races {
   void reset(size_t shared_bytes);
   void pass_barrier() { ++barriers_; }
   [[nodiscard]] Access access(unsigned thread, uint32_t meetings) const {
-    return {barriers_, thread & 0x3ff, meetings & 0xfffff};
+    return {.barriers = barriers_, .thread = thread & 0x3ff, .meetings = meetings & 0xfffff};
   }
 
   /// False where it races with an earlier access.

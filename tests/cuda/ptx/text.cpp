@@ -166,7 +166,7 @@ class Parser {
         module_.max_threads = value;
         while (take(",")) module_.max_threads *= static_cast<unsigned>(number());
       } else if (directive == ".minnctapersm") {
-        module_.min_groups = value;
+        continue;  // the launch says how many have to fit
       } else {
         refuse(directive + " is unknown");
       }
@@ -184,7 +184,7 @@ class Parser {
       } else if (is(".reg")) {
         parse_registers();
       } else if (is(".pragma")) {
-        while (!take(";")) ++at_;
+        while (!take(";")) word();
       } else if (is_directive()) {
         parse_variable("");
       } else if (at_ + 1 < tokens_.size() && tokens_[at_ + 1].text == ":") {
@@ -224,7 +224,7 @@ class Parser {
 
   void parse_statement() {
     Statement statement;
-    statement.line = tokens_[at_].line;
+    statement.line = at_ < tokens_.size() ? tokens_[at_].line : 0;
     if (take("@")) {
       statement.guard_negated = take("!");
       statement.guard = resolved(word());
@@ -285,13 +285,24 @@ std::string Statement::name() const {
   return text;
 }
 
+namespace {
+
+const std::map<std::string_view, size_t>& types() {
+  static const std::map<std::string_view, size_t> all = {
+      {"pred", 0}, {"b8", 1},  {"u8", 1},   {"s8", 1},  {"b16", 2}, {"u16", 2},
+      {"s16", 2},  {"f16", 2}, {"bf16", 2}, {"b32", 4}, {"u32", 4}, {"s32", 4},
+      {"f32", 4},  {"b64", 8}, {"u64", 8},  {"s64", 8}, {"f64", 8}};
+  return all;
+}
+
+}  // namespace
+
+bool is_type(std::string_view word) { return types().contains(word); }
+
 size_t bytes_of_type(std::string_view type) {
-  if (type == "pred") return 0;
-  if (type.ends_with("64")) return 8;
-  if (type.ends_with("32") || type == "f16x2" || type == "bf16x2") return 4;
-  if (type.ends_with("16")) return 2;
-  if (type.ends_with("8")) return 1;
-  throw std::runtime_error("PTX: no type: " + std::string(type));
+  const auto found = types().find(type);
+  if (found == types().end()) throw std::runtime_error("PTX: no type: " + std::string(type));
+  return found->second;
 }
 
 Module parse(std::string_view text) { return Parser(text).parse(); }

@@ -12,12 +12,8 @@
 namespace norite::ptx {
 
 struct Operand {
-  enum class Kind {
-    name,
-    number,
-    address,
-    list
-  };  // an address is its base and its offset, in parts
+  /// An address is its base and its offset, in parts.
+  enum class Kind { name, number, address, list };
 
   Kind kind = Kind::name;
   std::string name;
@@ -53,7 +49,7 @@ struct Module {
   std::map<std::string, size_t> labels;     // the statement behind it
   std::vector<Statement> statements;
   std::string entry;
-  unsigned max_threads = 1024, min_groups = 1;
+  unsigned max_threads = 1024;
 };
 
 /// Throws std::runtime_error where the text is not understood.
@@ -61,5 +57,6 @@ Module parse(std::string_view text);
 
 /// Bytes of "u32", "bf16", "b8"; 0 of "pred".
 size_t bytes_of_type(std::string_view type);
+bool is_type(std::string_view word);
 
 }  // namespace norite::ptx

@@ -73,7 +73,7 @@ void Warp::choose() {
   current_ = best;
 }
 
-/// Splits that are at the same instruction become one.
+/// Splits that are at the same instruction become one. The current one stays so, if it can go on.
 void Warp::merge() {
   for (size_t i = 0; i < splits_.size(); ++i) {
     for (size_t j = splits_.size() - 1; j > i; --j) {
@@ -84,9 +84,10 @@ void Warp::merge() {
       one.lanes |= other.lanes;
       one.state = Split::State::ready;
       splits_.erase(splits_.begin() + static_cast<ptrdiff_t>(j));
+      if (current_ == j) current_ = i;
+      if (current_ > j) --current_;
     }
   }
-  choose();
 }
 
 void Warp::branch(const Instruction& instruction, Mask taken) {
@@ -120,8 +121,12 @@ bool Warp::meet(const Instruction& instruction) {
   Split& split = splits_[current_];
   const auto first = static_cast<unsigned>(std::countr_zero(split.lanes));
   const Mask wanted = at<uint32_t>(instruction.mask)[first] & alive();
+  if ((split.lanes & ~at<uint32_t>(instruction.mask)[first]) != 0) {
+    throw Fault(Fault::Kind::divergence, "a lane meets others without being asked: " +
+                                             group_->describe(thread(first), instruction.line));
+  }
   if ((wanted & ~split.lanes) == 0) {
-    ++meetings_;
+    if (instruction.run == nullptr) ++meetings_;  // shuffles and votes order no memory
     return true;
   }
   split.state = Split::State::at_meeting;
@@ -130,7 +135,12 @@ bool Warp::meet(const Instruction& instruction) {
 
 void Warp::leave_barrier() {
   for (Split& split : splits_) {
-    if (split.state != Split::State::at_barrier) continue;
+    if (split.next != splits_.front().next) {
+      throw Fault(Fault::Kind::divergence,
+                  "lanes of a warp are at different barriers: " + group_->describe(thread(0), 0));
+    }
+  }
+  for (Split& split : splits_) {
     split.state = Split::State::ready;
     ++split.next;
   }
@@ -141,13 +151,12 @@ void Warp::leave_barrier() {
 void Warp::run(unsigned instructions) {
   Execution& execution = group_->execution();
   const Instruction* const code = execution.launch.kernel->code.data();
-  if (splits_.size() > 1) {
-    choose();
-    if (execution.random() % 8 == 0) {  // any that is ready
-      do {
-        current_ = execution.random() % splits_.size();
-      } while (splits_[current_].state != Split::State::ready);
-    }
+  choose();
+  const bool its_turn = splits_.size() > 1 && execution.random() % 8 == 0;
+  if (its_turn) {  // of any that is ready
+    do {
+      current_ = execution.random() % splits_.size();
+    } while (splits_[current_].state != Split::State::ready);
   }
   while (instructions-- > 0) {
     Split& split = splits_[current_];
@@ -182,10 +191,10 @@ void Warp::run(unsigned instructions) {
         break;
     }
     if (splits_.size() > 1) merge();
-    if (current_ >= splits_.size() || splits_[current_].state != Split::State::ready) {
-      choose();
-      if (current_ >= splits_.size()) return;
-    }
+    // The split that is furthest behind goes on, unless it is another one's turn.
+    const bool ready = current_ < splits_.size() && splits_[current_].state == Split::State::ready;
+    if (!ready || (!its_turn && splits_.size() > 1)) choose();
+    if (current_ >= splits_.size()) return;
   }
 }
 

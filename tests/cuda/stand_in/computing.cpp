@@ -13,7 +13,8 @@ namespace {
 using namespace cuda;  // NOLINT: the names of the API are the point
 
 // Of an H200.
-constexpr size_t kMostSharedBytes = 232448;      // of a group
+constexpr size_t kSharedBytes = 48 << 10;  // of a group, unless a kernel asks for more
+constexpr size_t kMostSharedBytes = 232448;
 constexpr size_t kMultiprocessorBytes = 233472;  // of shared memory
 constexpr size_t kReservedBytes = 1024;          // of that, by each group
 constexpr unsigned kMostThreads = 2048, kMostGroups = 32;
@@ -41,7 +42,8 @@ CUresult check(const ComputingModule& module, const CUlaunchConfig& config,
     return CUDA_ERROR_INVALID_VALUE;
   }
   const size_t shared_bytes = module.kernel->shared_bytes + config.sharedMemBytes;
-  if (config.sharedMemBytes > module.most_dynamic_bytes || shared_bytes > kMostSharedBytes) {
+  if (shared_bytes > std::max(kSharedBytes, module.kernel->shared_bytes + module.asked_bytes) ||
+      shared_bytes > kMostSharedBytes) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   const bool fits = groups <= uint64_t{multiprocessors} * groups_beside(threads, shared_bytes);
@@ -57,6 +59,7 @@ CUresult error_of(ptx::Fault::Kind kind) {
     case ptx::Fault::Kind::stuck:
       return CUDA_ERROR_LAUNCH_TIMEOUT;
     case ptx::Fault::Kind::race:
+    case ptx::Fault::Kind::divergence:
       break;
   }
   return CUDA_ERROR_LAUNCH_FAILED;
@@ -79,7 +82,7 @@ bool is_ptx(const void* image) { return std::memcmp(image, "//", 2) == 0; }
 std::unique_ptr<ComputingModule> load_ptx(const char* text) {
   try {
     return std::make_unique<ComputingModule>(ComputingModule{.kernel = ptx::compile(text)});
-  } catch (const std::runtime_error& error) {
+  } catch (const std::exception& error) {
     std::fprintf(stderr, "stand-in GPU: %s\n", error.what());
     return nullptr;
   }

@@ -15,7 +15,7 @@ namespace norite::test {
 /// A module and its only function.
 struct ComputingModule {
   std::shared_ptr<const ptx::Kernel> kernel;
-  size_t most_dynamic_bytes = 48 << 10;  // of shared memory, unless more is asked for
+  size_t asked_bytes = 0;  // of shared memory that a launch adds
 };
 
 /// Whether an image of a module is PTX. Others stand for kernels that compute nothing.
@@ -33,7 +33,7 @@ struct PreparedLaunch {
 PreparedLaunch prepare_launch(const ComputingModule& module, const cuda::CUlaunchConfig& config,
                               void** parameters, unsigned multiprocessors);
 
-/// From here on, threads are interrupted in another order.
+/// From here on, threads are interrupted in the order of that seed.
 void seed_computing(uint64_t seed);
 
 }  // namespace norite::test

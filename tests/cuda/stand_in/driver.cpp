@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Exports the functions of libcuda.so.1 that the CUDA backend takes. All is done when the call
-// returns, whatever the stream.
-#include <algorithm>
+// Exports the functions of libcuda.so.1 that the CUDA backend takes. What is put on a stream is
+// done when the call returns, unless it is captured.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <random>
 #include <set>
 #include <vector>
 
 #include "backends/cuda/cuda_api.hpp"
+#include "cuda/stand_in/capture.hpp"
 #include "cuda/stand_in/computing.hpp"
 #include "cuda/stand_in/settings.hpp"
 
@@ -64,6 +63,14 @@ CUresult take_device_memory(CUdeviceptr* memory, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
+/// Whether some of the GPU's memory is there.
+bool allocated(CUdeviceptr memory) {
+  const auto behind = allocations.upper_bound(memory);
+  if (behind == allocations.begin()) return false;
+  const auto& [begin, bytes] = *std::prev(behind);
+  return memory - begin < bytes;
+}
+
 CUresult give_back_device_memory(CUdeviceptr memory) {
   allocations.erase(memory);
   return give_back(host(memory));
@@ -81,60 +88,8 @@ Handle another() {
   return some<Handle>(++made);
 }
 
-/// A capture: for each stream that is part of it, and each event recorded there, the nodes that
-/// what comes next waits for.
-struct Capture {
-  CUstream origin = nullptr;  // none: there is no capture
-  std::map<CUstream, std::set<size_t>> streams;
-  std::map<CUevent, std::set<size_t>> events;
-
-  /// What is put on a stream is done at once, or whenever the graph is launched.
-  CUresult put(CUstream stream, bool copy, std::function<CUresult()> work) {
-    const auto found = streams.find(stream);
-    if (found == streams.end()) return work();
-    auto& nodes = stand_in_cuda()->nodes;
-    nodes.push_back({{found->second.begin(), found->second.end()}, stream, copy, std::move(work)});
-    found->second = {nodes.size() - 1};
-    return CUDA_SUCCESS;
-  }
-  /// Whether all that nothing waits for has come together on the first stream.
-  [[nodiscard]] bool joined() const {
-    const auto& nodes = stand_in_cuda()->nodes;
-    std::set<size_t> lasts;
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      lasts.insert(i);
-      for (const size_t earlier : nodes[i].waits_for) lasts.erase(earlier);
-    }
-    for (const size_t last : lasts) {
-      if (!streams.at(origin).contains(last)) return false;
-    }
-    return true;
-  }
-};
-Capture capture;
-
-using Nodes = std::vector<norite::test::StandInNode>;
-
-bool same_shape(const Nodes& a, const Nodes& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
-    return one.waits_for == other.waits_for && one.copy == other.copy;
-  });
-}
-
-/// In any order in which each node comes after those that it waits for.
-CUresult launch_nodes(const Nodes& nodes) {
-  static std::mt19937 random(1);
-  std::set<size_t> done;
-  while (done.size() < nodes.size()) {
-    const size_t i = random() % nodes.size();
-    const auto& before = nodes[i].waits_for;
-    const bool ready = std::all_of(before.begin(), before.end(),
-                                   [&](size_t earlier) { return done.contains(earlier); });
-    if (!ready || !done.insert(i).second) continue;
-    if (const CUresult error = nodes[i].work()) return error;
-  }
-  return CUDA_SUCCESS;
-}
+norite::test::Captures captures;
+using norite::test::Nodes;
 
 template <class Handle>
 Nodes& nodes_of(Handle handle) {
@@ -161,12 +116,18 @@ norite::test::ComputingModule* computing_module(void* handle) {
   return found == computing.end() ? nullptr : found->second.get();
 }
 
+int number_from(const char* variable, int otherwise) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr ? std::atoi(text) : otherwise;
+}
+
 norite::test::StandInCuda from_environment() {
   norite::test::StandInCuda settings;
   if (const char* const multiprocessors = std::getenv("STAND_IN_CUDA_COMPUTES")) {
     settings.computes = true;
     settings.multiprocessors = std::atoi(multiprocessors);
-    settings.capability = 199;
+    settings.capability = number_from("STAND_IN_CUDA_CAPABILITY", 99);
+    norite::test::seed_computing(static_cast<uint64_t>(number_from("STAND_IN_CUDA_SEED", 1)));
   }
   return settings;
 }
@@ -183,7 +144,7 @@ void stand_in_cuda_reset() {
   const long live = stand_in_cuda()->live_allocations;
   *stand_in_cuda() = from_environment();
   stand_in_cuda()->live_allocations = live;
-  capture = {};
+  captures = {};
   busy.clear();
   faults.clear();
 }
@@ -213,7 +174,6 @@ STAND_IN(cuGetErrorName, CUresult error, const char** name) {
       {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS"},
       {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
       {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},
-      {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX"},
       {CUDA_ERROR_MISALIGNED_ADDRESS, "CUDA_ERROR_MISALIGNED_ADDRESS"},
       {CUDA_ERROR_LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT"},
       {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"},
@@ -313,7 +273,7 @@ STAND_IN(cuMemsetD8Async, CUdeviceptr target, unsigned char value, size_t bytes,
 }
 STAND_IN(cuMemcpyHtoDAsync_v2, CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
   ANSWER_IN_CONTEXT();
-  return capture.put(stream, true, [=] {
+  return captures.put(stream, true, [=] {
     std::memcpy(host(to), from, bytes);
     return CUDA_SUCCESS;
   });
@@ -346,15 +306,12 @@ STAND_IN(cuEventCreate, CUevent* event, unsigned) {
 STAND_IN(cuEventDestroy_v2, CUevent) { return CUDA_SUCCESS; }
 STAND_IN(cuEventRecord, CUevent event, CUstream stream) {
   ANSWER_IN_CONTEXT();
-  capture.events.erase(event);
-  if (capture.streams.contains(stream)) capture.events[event] = capture.streams[stream];
+  captures.record(event, stream);
   return CUDA_SUCCESS;
 }
 STAND_IN(cuStreamWaitEvent, CUstream stream, CUevent event, unsigned) {
   ANSWER_IN_CONTEXT();
-  const auto found = capture.events.find(event);
-  if (found == capture.events.end()) return CUDA_SUCCESS;
-  capture.streams[stream].insert(found->second.begin(), found->second.end());
+  captures.wait(stream, event);
   return CUDA_SUCCESS;
 }
 STAND_IN(cuEventSynchronize, CUevent) {
@@ -375,7 +332,7 @@ STAND_IN(cuModuleLoadData, CUmodule* module, const void* image) {
   *module = some<CUmodule>(4);
   if (!norite::test::is_ptx(image)) return CUDA_SUCCESS;
   auto loaded = norite::test::load_ptx(static_cast<const char*>(image));
-  if (loaded == nullptr) return CUDA_ERROR_INVALID_PTX;
+  if (loaded == nullptr) return CUDA_ERROR_INVALID_VALUE;  // not what a GPU is unfit for
   for (const auto& [name, words] : loaded->kernel->globals) {
     allocations[reinterpret_cast<CUdeviceptr>(words.data())] =
         loaded->kernel->global_bytes.at(name);
@@ -404,7 +361,9 @@ STAND_IN(cuModuleGetGlobal_v2, CUdeviceptr* memory, size_t* bytes, CUmodule modu
          const char* name) {
   ANSWER_IN_CONTEXT();
   if (const auto* const own = computing_module(module)) {
-    *memory = reinterpret_cast<CUdeviceptr>(own->kernel->globals.at(name).data());
+    const auto found = own->kernel->globals.find(name);
+    if (found == own->kernel->globals.end()) return CUDA_ERROR_INVALID_VALUE;
+    *memory = reinterpret_cast<CUdeviceptr>(found->second.data());
     *bytes = own->kernel->global_bytes.at(name);
     return CUDA_SUCCESS;
   }
@@ -427,7 +386,7 @@ STAND_IN(cuFuncSetAttribute, CUfunction function, int attribute, int value) {
   ANSWER_IN_CONTEXT();
   auto* const own = computing_module(function);
   if (own != nullptr && attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
-    own->most_dynamic_bytes = static_cast<size_t>(value);
+    own->asked_bytes = static_cast<size_t>(value);
   }
   return CUDA_SUCCESS;
 }
@@ -446,6 +405,8 @@ STAND_IN(cuLaunchKernelEx, const CUlaunchConfig* config, CUfunction function, vo
       return CUDA_SUCCESS;
     };
   }
+  busy.insert(current.back());
+  if (settings.computes) return captures.put(config->hStream, false, std::move(work));
   std::vector<int> attributes;
   for (unsigned i = 0; i < config->numAttrs; ++i) attributes.push_back(config->attrs[i].id);
   settings.launches.push_back({{config->gridDimX, config->gridDimY, config->gridDimZ},
@@ -454,24 +415,22 @@ STAND_IN(cuLaunchKernelEx, const CUlaunchConfig* config, CUfunction function, vo
                                config->hStream,
                                parameters,
                                std::move(attributes)});
-  busy.insert(current.back());
   if (settings.on_launch) settings.on_launch(settings.launches.back());
   settings.launches.back().parameters = nullptr;
-  return capture.put(config->hStream, false, std::move(work));
+  return captures.put(config->hStream, false, std::move(work));
 }
 STAND_IN(cuStreamBeginCapture_v2, CUstream stream, int) {
   ANSWER_IN_CONTEXT();
-  stand_in_cuda()->nodes.clear();
-  capture = {stream, {{stream, {}}}, {}};
+  captures.begin(stream);
   return CUDA_SUCCESS;
 }
-STAND_IN(cuStreamEndCapture, CUstream, CUgraph* graph) {
+STAND_IN(cuStreamEndCapture, CUstream stream, CUgraph* graph) {
   const std::scoped_lock lock(mutex);
-  const bool joined = capture.joined();
-  capture = {};
+  const auto nodes = captures.end(stream);
   if (const CUresult said = answer_in_context(__func__)) return said;
-  if (!joined) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-  make_nodes(graph, stand_in_cuda()->nodes);
+  if (!nodes) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+  stand_in_cuda()->nodes = *nodes;
+  make_nodes(graph, *nodes);
   return CUDA_SUCCESS;
 }
 STAND_IN(cuGraphDestroy, CUgraph graph) {
@@ -487,7 +446,8 @@ STAND_IN(cuGraphInstantiateWithFlags, CUgraphExec* exec, CUgraph graph, unsigned
 }
 STAND_IN(cuGraphExecUpdate_v2, CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo*) {
   ANSWER_IN_CONTEXT();
-  if (!stand_in_cuda()->updates_graphs || !same_shape(nodes_of(exec), nodes_of(graph))) {
+  if (!stand_in_cuda()->updates_graphs ||
+      !norite::test::same_shape(nodes_of(exec), nodes_of(graph))) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   nodes_of(exec) = nodes_of(graph);
@@ -503,11 +463,12 @@ STAND_IN(cuGraphLaunch, CUgraphExec exec, CUstream) {
   ANSWER_IN_CONTEXT();
   busy.insert(current.back());
   ++stand_in_cuda()->graph_launches;
-  return launch_nodes(nodes_of(exec));
+  return norite::test::launch(nodes_of(exec));
 }
 STAND_IN(cuPointerGetAttribute, void* value, int, CUdeviceptr memory) {
   ANSWER();
-  if (stand_in_cuda()->computes && !allocations.contains(memory)) return CUDA_ERROR_INVALID_VALUE;
+  const bool known = allocated(memory) || !stand_in_cuda()->computes;
+  if (!known) return CUDA_ERROR_INVALID_VALUE;
   const int device = memory == stand_in_cuda()->foreign ? 7 : 0;
   std::memcpy(value, &device, sizeof device);
   return CUDA_SUCCESS;

@@ -3,7 +3,9 @@
 // memory, and its kernels do what a test says.
 //
 // With the real NVRTC it computes: STAND_IN_CUDA_COMPUTES in the environment is a number of
-// multiprocessors. The GPU is then newer than any NVRTC, which gives PTX for it (computing.hpp).
+// multiprocessors. Its compute capability is one that there is not, so that NVRTC gives PTX: that
+// for 9.0, or the STAND_IN_CUDA_CAPABILITY of the environment. STAND_IN_CUDA_SEED gives another
+// order in which threads run (computing.hpp).
 #pragma once
 
 #include <array>
