@@ -77,7 +77,8 @@ class NORITE_API Graph {
   /// Runs the graph on what its buffers hold now, after everything submitted before, and waits.
   [[nodiscard]] Result<void> replay();
 
-  /// From now on `other` stands wherever the graph used `view` or a part of it. Both have the same
+  /// From now on `other` stands wherever the graph used `view` or a part of it; of a view with gaps,
+  /// parts are refused. Both have the same
   /// dtype, shape and strides, are memory of the graph's device and begin at the same alignment.
   /// Errors: not_found (the graph does not use it), invalid_argument (a mismatch, or memory that
   /// the graph uses already).

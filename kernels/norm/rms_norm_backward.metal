@@ -124,7 +124,9 @@ void rms_norm_backward(
       sums = row_sum(sums, exchange + turn, index);
       turn = EXCHANGE_SIZE - turn;
     }
-    if (!HAS_RMS_INV) r = rms_inv_of(sums.x, inverse_dim, params.eps);
+    // Of a row past the last one, r stays 0: without an eps it would be infinite, and the columns
+    // that lie before a shifted row's first one would add NaN to dw.
+    if (!HAS_RMS_INV && (!SHIFTED || exists)) r = rms_inv_of(sums.x, inverse_dim, params.eps);
     const float x_factor = -(sums.y * inverse_dim * r * (r * r));
 
     if (LOOPED) meet_in_place();
