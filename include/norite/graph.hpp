@@ -78,10 +78,9 @@ class NORITE_API Graph {
   [[nodiscard]] Result<void> replay();
 
   /// From now on `other` stands wherever the graph used `view` or a part of it; of a view with gaps,
-  /// parts are refused. Both have the same
-  /// dtype, shape and strides, are memory of the graph's device and begin at the same alignment.
-  /// Errors: not_found (the graph does not use it), invalid_argument (a mismatch, or memory that
-  /// the graph uses already).
+  /// parts are refused. Both have the same dtype, shape and strides, are memory of the graph's device
+  /// and begin at the same alignment. Errors: not_found (the graph does not use it),
+  /// invalid_argument (a mismatch, or memory that the graph uses already).
   [[nodiscard]] Result<void> rebind(const View& view, const View& other);
 
   /// Operations and what they read and write, as it stands.

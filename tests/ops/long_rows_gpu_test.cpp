@@ -74,6 +74,19 @@ TEST_P(LongRows, ManyOfThemInPlaceMatchFloat64) {
   }
 }
 
+// Operands of 128 MiB together are read in a way of their own (kernels/cuda/staying_reads.h).
+TEST_P(LongRows, LargeTensorsMatchFloat64) {
+  const int64_t count = (int64_t{64} << 20) / size_of(dtype());
+  for (const int64_t dim : {2048, 16384, 65536}) {
+    const Shape shape = {count / dim, dim};
+    SCOPED_TRACE(cases::describe_rows(shape));
+    const NormSpec spec{.dtype = dtype(), .shape = shape};
+    expect_right(cases::make_rms_norm(spec, device(), {.seed = "rms_norm"}));
+    expect_right(cases::make_rms_norm_backward({.dtype = dtype(), .shape = shape}, device(),
+                                               {.seed = "rms_norm_backward"}));
+  }
+}
+
 TEST_P(LongRows, RepeatAThousandTimesBitForBit) {
   const auto repeats = static_cast<int>(test::as_many_on(device(), 1000, 10));
   for (const int64_t dim : {12288, 20001, 24001, 65536, 100003, 131072, 152064, 262144}) {
