@@ -22,8 +22,8 @@ template <class T, class Move>
 NORITE_MSL_INLINE T move_lanes(T value, Move move) {
   if constexpr (sizeof(T) % 4 == 0) {
     using Words = LaneWords<sizeof(T) / 4>;
-    static_assert(sizeof(Words) == sizeof(T));  // NVRTC before 12.9 casts to no class that it has
-    auto words = __builtin_bit_cast(Words, value);  // not looked at
+    static_assert(sizeof(Words) == sizeof(T));  // NVRTC before 12.9 has to be made to look at it
+    auto words = __builtin_bit_cast(Words, value);
     for (uint& word : words.at) word = move(word);
     return __builtin_bit_cast(T, words);
   } else {

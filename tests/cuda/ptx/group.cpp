@@ -15,7 +15,7 @@ Group::Group(Execution& execution) : execution_(execution) {
   const Launch& launch = execution.launch;
   const unsigned threads = launch.threads[0] * launch.threads[1] * launch.threads[2];
   warps_.resize((threads - 1) / kLanes + 1);
-  shared_.resize(launch.kernel->shared_bytes + launch.shared_bytes + 15);
+  shared_.resize(launch.kernel->shared_bytes + launch.shared_bytes);
 }
 
 void Group::start(const Dim3& position) {

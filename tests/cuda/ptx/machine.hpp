@@ -66,7 +66,7 @@ struct Copy {
 class Warp {
  public:
   void start(Group& group, unsigned index);
-  /// Executes some instructions; whether there were any to execute.
+  /// Executes so many instructions, or fewer where no lane can go on.
   void run(unsigned instructions);
   [[nodiscard]] bool ready() const;
   [[nodiscard]] bool ended() const { return splits_.empty(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Races on a group's shared memory: accesses of two threads to the same bytes, one of which writes,
-// with neither a barrier nor a meeting of their warp in between.
+// with neither a barrier of the group nor one of their warp in between.
 #pragma once
 
 #include <cstddef>

@@ -207,7 +207,7 @@ class Parser {
         expect(">");
         for (uint64_t i = 0; i < count; ++i) module_.registers[name + std::to_string(i)] = bytes;
       } else {
-        const std::string own = name + "@" + std::to_string(tokens_[at_].line);
+        const std::string own = name + "@" + std::to_string(module_.registers.size());
         scopes_.back()[name] = own;
         module_.registers[own] = bytes;
       }
